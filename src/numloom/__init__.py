@@ -3,12 +3,11 @@
 ``import numloom as np``: the names are NumPy's.
 """
 
-import importlib
 from typing import TYPE_CHECKING
 
 from numpy import bool_
 
-from numloom import fft, interop, lib, linalg, polynomial, random, special, testing
+from numloom import interop, lib
 from numloom.api import construct, numpy_names  # noqa: F401  (what the class calls is bound there)
 from numloom.api.calculus import diff, ediff1d, gradient, interp, trapezoid
 from numloom.api.creation import (
@@ -327,34 +326,36 @@ from numloom.array import scalars as _scalars  # noqa: F401
 from numloom.array.convert import asarray, asnumpy, from_dlpack, get_array_module
 from numloom.array.printing import array2string, array_repr, array_str
 from numloom.array.sealing import seal_classes
+from numloom.base import later
 from numloom.base.config import config
 from numloom.base.errors import CompileError, DeviceError, HostCopyWarning, MissingDependencyError, OutOfMemoryError
 from numloom.base.interpreter import require_gil
 from numloom.base.tracebacks import publish
 from numloom.command.extension import load_ipython_extension, unload_ipython_extension
-from numloom.kernels import texture
-from numloom.kernels.elementwise import ElementwiseKernel
-from numloom.kernels.operation import operation
-from numloom.kernels.python import kernel
-from numloom.kernels.raw import RawKernel, RawModule
-from numloom.kernels.reduction import ReductionKernel
-from numloom.kernels.texture import Texture
-from numloom.kernels.vectorize import fuse, vectorize
-from numloom.polynomial.poly1d import (
-    poly,
-    poly1d,
-    polyadd,
-    polyder,
-    polydiv,
-    polyfit,
-    polyint,
-    polymul,
-    polysub,
-    polyval,
-    roots,
-)
 
-if TYPE_CHECKING:  # Checkers see the class with types of its shape and dtype.
+if TYPE_CHECKING:  # Checkers see the class with types of its shape and dtype, and what is imported later.
+    from numloom import fft, linalg, polynomial, random, special, testing
+    from numloom.kernels import texture
+    from numloom.kernels.elementwise import ElementwiseKernel
+    from numloom.kernels.operation import operation
+    from numloom.kernels.python import kernel
+    from numloom.kernels.raw import RawKernel, RawModule
+    from numloom.kernels.reduction import ReductionKernel
+    from numloom.kernels.texture import Texture
+    from numloom.kernels.vectorize import fuse, vectorize
+    from numloom.polynomial.poly1d import (
+        poly,
+        poly1d,
+        polyadd,
+        polyder,
+        polydiv,
+        polyfit,
+        polyint,
+        polymul,
+        polysub,
+        polyval,
+        roots,
+    )
     from numloom.typing import Array as ndarray
 else:
     from numloom.array.ndarray import ndarray
@@ -378,27 +379,49 @@ _COMPILED = frozenset(
 """Names of `numloom.compiled`, which is imported when one of them is asked for."""
 
 
-_LATER = {"Profile": "numloom.api.profile", "profile": "numloom.api.profile"}
+_LATER = {
+    name: module
+    for module, names in {
+        "numloom.api.profile": ("Profile", "profile"),
+        "numloom.kernels": (
+            "ElementwiseKernel", "RawKernel", "RawModule", "ReductionKernel", "Texture", "fuse", "kernel", "operation",
+            "texture", "vectorize",
+        ),
+        "numloom.polynomial.poly1d": (
+            "poly", "poly1d", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval",
+            "roots",
+        ),
+    }.items()
+    for name in names
+}  # fmt: skip
 """Names that few programs ask for, and the modules that are imported then."""
-_MODULES = frozenset(("cuda", "cupy", "cupyx", "distributed", "sparse", "typing"))
+_MODULES = frozenset(
+    (
+        "cuda", "cupy", "cupyx", "distributed", "fft", "linalg", "polynomial", "random", "sparse", "special",
+        "testing", "typing",
+    )
+)  # fmt: skip
 """Modules that are imported when they are asked for."""
 _POOLS = frozenset(("get_default_memory_pool", "get_default_pinned_memory_pool"))
 
 
 def __getattr__(name: str) -> object:
     if name in _MODULES:
-        return importlib.import_module(f"numloom.{name}")
+        return later.load(f"numloom.{name}")
     if name in _POOLS:
-        return getattr(importlib.import_module("numloom.cuda"), name)
+        return getattr(later.load("numloom.cuda"), name)
     if name in _LATER:
-        return getattr(importlib.import_module(_LATER[name]), name)
+        found = {name: getattr(later.load(_LATER[name]), name)}
+        publish(found, found)
+        globals().update(found)
+        return found[name]
     if name in _COMPILED:
-        module = importlib.import_module("numloom.compiled")
+        module = later.load("numloom.compiled")
         return module if name == "compiled" else getattr(module, name)
-    found = lookup(name, __all__)
-    if isinstance(found, Missing):
-        raise AttributeError(found)  # Here, so that a traceback has one frame of ours.
-    return found
+    other = lookup(name, __all__)
+    if isinstance(other, Missing):
+        raise AttributeError(other)  # Here, so that a traceback has one frame of ours.
+    return other
 
 
 def __dir__() -> list[str]:
@@ -823,6 +846,4 @@ __all__ = [
 __all__ += numpy_names.__all__
 require_gil()
 seal_classes()
-publish(globals(), __all__)
-for _module in (fft, linalg, polynomial, random, special, testing):
-    publish(vars(_module), _module.__all__)
+publish(globals(), [name for name in __all__ if name in globals()])

@@ -29,6 +29,7 @@ compiled = pytest.mark.skipif(not CLASSES, reason="the core is not compiled")
 POKE = """
 import faulthandler, gc, importlib, os, sys, traceback
 import numloom
+import numloom.device.cuda.backend, numloom.compiled, numloom.kernels
 
 def poke(made):
     for name in dir(made):

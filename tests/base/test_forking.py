@@ -125,7 +125,7 @@ thread.join()
 raise SystemExit(status and f"the child ended with {{status}}")
 """
 FIRST_USES = {
-    "cuda.bindings.driver": ("auto", "float((np.arange(9.0) + 1).sum())"),
+    "cuda.bindings.driver": ("cpu", "sys.modules['numloom.device.cuda.driver'].bindings()"),
     "scipy.fft": ("cpu", "np.fft.fft(np.arange(8.0)).get()"),
     "scipy.special": ("cpu", "np.special.kv(1.5, np.arange(1.0, 5.0)).get()"),
 }
@@ -166,6 +166,7 @@ def test_a_driver_that_another_thread_starts_has_started_in_the_child(monkeypatc
             return 0, 1
 
     monkeypatch.setattr(driver, "bindings", Bindings)
+    monkeypatch.setattr(driver, "_lacking", str)
     monkeypatch.setattr(driver.state, "process", -1)
     thread = threading.Thread(target=driver.missing.__wrapped__)
     thread.start()

@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from numloom.command.main import main
 from numloom.command.serve.ledger import Ledger
-from numloom.command.serve.lines import IMPORTS, NUMPY, PYTHON, RECORDING, RESULTS, LineTimes
+from numloom.command.serve.lines import (
+    COMPILING,
+    COPIES,
+    IMPORTS,
+    NUMPY,
+    OUTSIDE,
+    PYTHON,
+    RECORDING,
+    RESULTS,
+    WAITING,
+    LineTimes,
+    ran,
+    worked,
+)
 from numloom.command.serve.program import ServedProgram
+from numloom.device import registry
 
 PROGRAM = """
 import numpy as np
@@ -52,21 +69,21 @@ def spent(lines: LineTimes) -> dict[str, dict[str, float]]:
 
 def test_a_look_charges_the_program_line_that_waits(lines: LineTimes) -> None:
     frame = frames(sys._getframe)
-    lines.charge(frame, 0.25, False)
+    lines.charge(frame, 0.25)
     assert spent(lines) == {"program.py:3": {PYTHON: 0.25}}
 
 
 def test_a_long_step_that_ran_work_is_results(lines: LineTimes) -> None:
     frame = frames(sys._getframe)
-    for ran in (False, False, True, False):
-        lines.charge(frame, 0.25, ran)
+    for counted in ("", "", RESULTS, ""):
+        lines.charge(frame, 0.25, counted)
     assert spent(lines) == {"program.py:3": {RESULTS: 1.0}}
 
 
 def test_another_step_ends_a_stretch(lines: LineTimes) -> None:
     frame, other = frames(sys._getframe), frames(lambda: sys._getframe().f_back)
-    lines.charge(frame, 0.5, False)
-    lines.charge(other, 0.25, True)
+    lines.charge(frame, 0.5)
+    lines.charge(other, 0.25, RESULTS)
     assert spent(lines) == {"program.py:3": {PYTHON: 0.5, RESULTS: 0.25}} or spent(lines) == {
         "program.py:3": {RESULTS: 0.75}
     }
@@ -85,12 +102,13 @@ def test_what_the_line_calls_has_the_last_word(lines: LineTimes) -> None:
     made["scipy"] = through("scipy.fft", "scipy/fft.py")
     made[IMPORTS] = through("importlib._bootstrap", "<frozen importlib._bootstrap>")
     made[RECORDING] = through("numloom.api.some", str(ours))
+    made[COMPILING] = through("numloom.emit.rows", str(Path(nl_folder()) / "emit" / "rows.py"))
     for kind, inner in made.items():
         lines = LineTimes(ServedProgram())
-        lines.charge(frames(inner), 1.0, False)
+        lines.charge(frames(inner), 1.0)
         assert spent(lines) == {"program.py:3": {kind: 1.0}}, kind
     lines = LineTimes(ServedProgram())
-    lines.charge(frames(through("numloom.command.serve.dispatch", str(ours), "_through_numpy")), 1.0, True)
+    lines.charge(frames(through("numloom.command.serve.dispatch", str(ours), "_through_numpy")), 1.0, RESULTS)
     assert spent(lines) == {"program.py:3": {NUMPY: 1.0}}
 
 
@@ -98,9 +116,41 @@ def nl_folder() -> str:
     return str(Path(sys.modules["numloom"].__file__ or "").parent)
 
 
-def test_code_outside_of_the_program_is_charged_to_nobody(lines: LineTimes) -> None:
-    lines.charge(sys._getframe(), 1.0, True)
-    assert not any(line.startswith(__file__) for line in spent(lines))
+def test_code_outside_of_the_program_is_charged_to_no_line(lines: LineTimes) -> None:
+    def look() -> None:
+        lines.charge(sys._getframe(), 1.0, RESULTS)
+        lines.charge(sys._getframe(), 0.5)
+
+    thread = threading.Thread(target=look)  # Whose outermost frame is none of a program.
+    thread.start()
+    thread.join()
+    assert set(spent(lines)) == {OUTSIDE} and not lines.largest()
+    assert lines.causes() == {RESULTS: 1.5}
+
+
+def test_an_operator_is_charged_where_nobody_could_look() -> None:
+    """Others look when the next function begins: `x[1:] = y` before a call would be the called function's ``def``."""
+    text = "def edges(x):\n    pass\n\ndef step(x):\n    y = x + 1\n    x[1:] = y[1:]\n    edges(x)\n    edges(x)\n"
+    space: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(text, "program.py", "exec"), space)
+    found = []
+
+    def trace(frame: Any, event: str, argument: Any) -> None:
+        if event == "call" and frame.f_code.co_name == "edges":
+            found.append([(where.f_code.co_name, line) for where, line in (worked(frame, True), worked(frame, False))])
+
+    sys.setprofile(trace)
+    try:
+        space["step"](list(range(3)) and np.arange(3))
+    finally:
+        sys.setprofile(None)
+    assert [each[0] for each in found] == [("step", 6), ("step", 8)]
+
+
+def test_counters_tell_what_ran(monkeypatch: pytest.MonkeyPatch) -> None:
+    for discrete, waited in ((False, COPIES), (True, WAITING)):
+        monkeypatch.setattr(registry, "current", lambda discrete=discrete: SimpleNamespace(discrete=discrete))
+        assert [ran((0, 0), after) for after in ((0, 0), (1, 0), (0, 1))] == ["", RESULTS, waited]
 
 
 def test_the_watcher_sees_a_busy_line() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import numloom as nl
 from numloom.base.errors import OutOfMemoryError
+from numloom.compiled.calls import OFTEN
 from numloom.device.registry import current
 from numloom.engine import verify
 from numloom.engine.prepared import FIRST
@@ -338,6 +339,8 @@ def test_draws_go_on() -> None:
     for _ in range(4 * FIRST):
         expected = (1 + plain.standard_normal((50, 3)).get()) @ np.ones((3, 2))
         np.testing.assert_allclose(function(given).get(), expected, rtol=1e-12)
+    if current().name != "reference" and nl.config.executor != "reference":
+        assert next(iter(function.known.values()))._single.plainly[-1].prepared is not None
 
 
 def test_constants_that_are_given_as_arguments() -> None:
@@ -348,3 +351,85 @@ def test_constants_that_are_given_as_arguments() -> None:
         if number % FIRST == 0:
             found = function(nl.asarray(np.ones(300)))
             assert found.tolist() == (2 + np.arange(300.0)).tolist()
+
+
+def test_numbers_that_the_host_knows() -> None:
+    """Numbers and filled arrays as arguments, of which each call is given others, and memory in between."""
+    x, y, n = nl.symbol("x", (40,)), nl.symbol("y", (40,), "f4"), nl.symbol("n", (), "i8")
+    function = nl.function([x, y, n], [(x * n + y).sum(), nl.where(n > 3, x, y)[::2] + x[n]])
+    rng = np.random.default_rng(0)
+    for call in range(12 * FIRST):
+        given = [rng.standard_normal(40), rng.standard_normal(40).astype("f4"), rng.integers(0, 8)]
+        arrays = [nl.asarray(one) for one in given]
+        kind = call // (3 * FIRST)
+        if kind == 1:
+            given[0], arrays[0] = np.full(40, given[0][0]), nl.full(40, given[0][0])
+        elif kind == 2:
+            given[1], arrays[1], arrays[2] = np.zeros(40, "f4"), nl.zeros(40, "f4"), int(given[2])
+        a, b, k = given
+        for found, want in zip(function(*arrays), [(a * k + b).sum(), np.where(k > 3, a, b)[::2] + a[k]], strict=True):
+            np.testing.assert_allclose(found.get(), want, rtol=1e-12, atol=1e-12)
+    call_until_prepared(function, *arrays)
+
+
+def test_equal_numbers_are_not_one() -> None:
+    """Of two arguments that were one number in the call that was observed each has its own in the next ones."""
+    x, y = nl.symbol("x", ()), nl.symbol("y", ())
+    function = nl.function([x, y], x * 2 + y * 2)
+    same = nl.asarray(3.0)
+    call_until_prepared(function, same, same)
+    for a, b in ((1.0, 5.0), (5.0, 1.0), (2.0, 2.0)):
+        assert function(nl.asarray(a), b).tolist() == 2 * a + 2 * b
+        assert function(a, a).tolist() == 4 * a
+
+
+def test_minibatches_with_draws() -> None:
+    """The step of training as Theano's users have it: rows by a number, a mask that is drawn, weights that change."""
+    data = np.random.default_rng(0).standard_normal((60, 7))
+    shared, w, rng, plain = nl.shared(data), nl.shared(np.zeros(7)), nl.random.default_rng(3), nl.random.default_rng(3)
+    i = nl.symbol("i", (), "i8")
+    with nl.symbolic():
+        rows = shared[i * 5 : i * 5 + 5] * (rng.random((5, 7)) < 0.5)
+    plain.random((5, 7))
+    step = nl.function([i], rows.sum(), updates=[(w, w + rows.sum(0))])
+    weights = np.zeros(7)
+    for call in range(8 * FIRST):
+        k = call % 12
+        batch = data[5 * k : 5 * k + 5] * (plain.random((5, 7)).get() < 0.5)
+        weights = weights + batch.sum(0)
+        np.testing.assert_allclose(step(k if call % 2 else nl.asarray(k)).get(), batch.sum(), atol=1e-12)
+        np.testing.assert_allclose(w.get_value(), weights, atol=1e-12)
+    with nl.config(verify=True):
+        batch = data[:5] * (plain.random((5, 7)).get() < 0.5)
+        np.testing.assert_allclose(step(0).get(), batch.sum(), atol=1e-12)
+    if current().name != "reference" and nl.config.executor != "reference":
+        assert is_prepared(step)
+
+
+def test_indices_out_of_range_change_nothing() -> None:
+    data, w = nl.asarray(np.arange(12.0).reshape(6, 2)), nl.shared(np.zeros(3))
+    places = nl.symbol("places", (3,), "i8")
+    step = nl.function([places], data[:, 0][places], updates=[(w, w + data[:, 1][places])])
+    good = nl.asarray(np.array([0, 5, -6]))
+    call_until_prepared(step, good)
+    before = w.get_value().copy()
+    for wrong in (6, -7, 1 << 40):
+        with pytest.raises(IndexError, match="out of bounds"):
+            step(nl.asarray(np.array([0, wrong, 1]))).get()
+        np.testing.assert_array_equal(w.get_value(), before)
+        assert step(good).tolist() == [0.0, 10.0, 0.0]
+        before += [1.0, 11.0, 1.0]
+        np.testing.assert_array_equal(w.get_value(), before)
+
+
+def test_small_work_that_comes_often() -> None:
+    x, w = nl.symbol("x", (3,)), nl.shared(np.zeros(3))
+    step = nl.function([x], (x * w).sum(), updates=[(w, w + x / 2)])
+    given, weights = np.array([1.0, -2.0, 0.5]), np.zeros(3)
+    with nl.config(unplanned=1000):
+        for _ in range(32 * OFTEN):
+            if is_prepared(step):
+                break
+            np.testing.assert_allclose(step(nl.asarray(given)).get(), (given * weights).sum(), rtol=1e-14)
+            weights += given / 2
+            np.testing.assert_array_equal(w.get_value(), weights)

@@ -19,7 +19,7 @@ from numloom.base.dtypes import DTYPES
 from numloom.base.errors import CompileError, DeviceError, MissingDependencyError
 from numloom.device.cache import DiskCache
 from numloom.device.cpu import compiler as compiler_module
-from numloom.device.cpu import hostview, threads
+from numloom.device.cpu import cores, hostview, threads
 from numloom.device.cpu import loops as loops_module
 from numloom.device.cpu import process as process_module
 from numloom.device.cpu.backend import CpuDevice
@@ -479,8 +479,43 @@ def test_pool_survives_sleep_and_resize(adding):
     assert (x == 12).all()
 
 
+@pytest.mark.skipif(not hasattr(time, "thread_time"), reason="no clock of a thread")
+def test_whoever_waits_for_a_helper_sleeps(adding):
+    caller, done, helped = threading.get_ident(), set(), []
+
+    def late(params, begin, end):
+        done.update(range(begin, end))
+        if threading.get_ident() != caller:
+            helped.append(begin)
+            time.sleep(0.1)
+        elif len(helped) < 3:
+            time.sleep(0.005)
+
+    entry = threads.ENTRY(late)
+    with config(num_threads=2):
+        for _ in range(3):
+            done.clear()
+            used, begin = time.thread_time(), time.perf_counter()
+            threads.run(ctypes.cast(entry, ctypes.c_void_p).value, 0, 64, 1)
+            used, took = time.thread_time() - used, time.perf_counter() - begin
+            assert done == set(range(64))
+            assert used < 0.3 * took or took < 0.05
+    assert helped
+
+
+def test_few_pieces_are_done_by_few_of_many_threads(adding):
+    x = np.zeros(6000, np.int32)
+    params = array("q", [x.ctypes.data])
+    with config(num_threads=8):
+        for pieces in (2, 3, 5, 6000):
+            for _ in range(50):
+                threads.run(adding, params.buffer_info()[0], 6000, -(-6000 // pieces))
+                time.sleep(0.0003)
+    assert (x == 200).all()
+
+
 def test_number_of_threads():
-    assert 1 <= threads.available() <= (os.cpu_count() or 1)
+    assert 1 <= cores.available() <= (os.cpu_count() or 1)
     with config(num_threads=3):
         assert threads.count() == 3
 

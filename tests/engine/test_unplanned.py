@@ -416,3 +416,26 @@ def test_stores_of_one_number_in_much_memory_make_no_plan() -> None:
         np.testing.assert_array_equal(is_prime.get(), host)
 
     assert plans_made(sieve) == 0
+
+
+@pytest.mark.parametrize("char", "?bhifdFD")
+@pytest.mark.parametrize("shift", [0, 1, 8])
+def test_elements_that_lie_anywhere(char: str, shift: int) -> None:
+    """Copies and choices of few elements whose memory begins at no multiple of their size."""
+    dtype = np.dtype(char)
+    memory = np.zeros(40 * dtype.itemsize + shift, "B")
+    host = memory[shift:].view(dtype)
+    host[...] = np.arange(40) % 3
+    with nl.config(unplanned=4096):
+        array = nl.asarray(host)
+        chosen = host.real > 0
+        for view in (np.s_[1:], np.s_[::-1], np.s_[3:30:2], np.s_[1:2]):
+            x, y, c = array[view], array[view][::-1], nl.asarray(chosen)[view]
+            a, b, d = host[view], host[view][::-1], chosen[view]
+            for found, want in (
+                (nl.where(c, x, y), np.where(d, a, b)),
+                (nl.where(c, x, x[0]), np.where(d, a, a[0])),
+                (nl.where(c, x[0], y), np.where(d, a[0], b)),
+                (x.copy(), a), (nl.broadcast_to(x[:1], (7,)).copy(), np.broadcast_to(a[:1], (7,))),
+            ):  # fmt: skip
+                np.testing.assert_array_equal(nl.asnumpy(found), want)

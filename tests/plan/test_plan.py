@@ -229,6 +229,18 @@ def test_a_counter_is_no_input() -> None:
     assert [operand.written for operand in program.operands] == [True]
 
 
+@pytest.mark.parametrize(("function", "steps"), [("sin", 2), ("negative", 1)])
+def test_what_broadcasting_repeats_is_stored_if_it_is_costly(function: str, steps: int) -> None:
+    for source in (build.iota(100), leaf(100)):
+        before, after = (
+            op(function, op("multiply", build.view(source, source.code, 0, (100, 1), (8, 8)), 0.5)),
+            build.view(op(function, op("multiply", source, 0.5)), F64, 0, (100, 1), (8, 8)),
+        )
+        for column in (before, after):
+            assert len(planned(op("multiply", column, leaf(1, 50))).steps) == steps
+            assert len(planned(op("multiply", column, leaf(1, 3))).steps) == 1, "repeated too rarely"
+
+
 @pytest.mark.parametrize("axes", [(), (0,), (1,)], ids=["all", "outer", "inner"])
 def test_work_before_and_after_a_reduction_is_its_kernel(axes: tuple[int, ...]) -> None:
     x, y = leaf(30, 40), leaf(30, 40)

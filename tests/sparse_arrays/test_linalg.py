@@ -106,6 +106,27 @@ def test_recurrences_in_all_their_forms() -> None:
         assert len(seen) > 3
 
 
+@pytest.mark.parametrize("maxiter", [0, 1, 4, None])
+@pytest.mark.parametrize("name", ["cg", "bicgstab", "minres"])
+def test_the_frame_of_all_solvers(name: str, maxiter: int | None) -> None:
+    """Calls of the callback, infos, starts that are solutions and right sides of zeros are SciPy's."""
+    a, b = grid(6), B[:36]
+    mine, exact = nl.sparse.csr_array(a), np.linalg.solve(a.toarray(), b)
+    for start, right in ((None, b), (exact, b), (None, 0 * b), (exact, 0 * b)):
+        ours_seen, theirs_seen = [], []
+        x, info = getattr(ours, name)(
+            mine, nl.asarray(right), x0=None if start is None else nl.asarray(start), maxiter=maxiter,
+            callback=lambda v, seen=ours_seen: seen.append(v.get()),
+        )  # fmt: skip
+        y, code = getattr(theirs, name)(
+            a, right, x0=start, maxiter=maxiter, callback=lambda v, seen=theirs_seen: seen.append(v.copy())
+        )
+        assert info == code and len(ours_seen) == len(theirs_seen)
+        np.testing.assert_allclose(x.get(), y, 1e-6, 1e-9)
+        for one, other in zip(ours_seen, theirs_seen, strict=True):
+            np.testing.assert_allclose(one, other, 1e-6, 1e-9)
+
+
 def test_operators_of_classes_and_powers() -> None:
     class Twice(ours.LinearOperator):  # type: ignore[name-defined, misc]
         def __init__(self, n: int) -> None:

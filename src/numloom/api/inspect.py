@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from numloom.array.ndarray import bind, ndarray, node_of
+from numloom.base import later
 from numloom.base.wording import counted
 from numloom.device.registry import current
 from numloom.engine.body import body_of
@@ -19,6 +19,10 @@ from numloom.engine.explain import SHOWN, KernelPlan, Structure, structure
 MOST_NODES, MOST_STEPS, MOST_KERNELS = 24, 8, 3
 SCREEN, LEAST_LINES = 48, 20
 """What a printed explanation shows at most, so that it fits a screen; of kernels' texts at least some lines."""
+
+
+def _escaped(text: str) -> str:
+    return str(later.load("html").escape(text))
 
 
 class Explanation:
@@ -116,10 +120,10 @@ class Explanation:
     def _repr_html_(self) -> str:
         """The picture of the tree, and the texts folded below it, for a notebook."""
         texts = "".join(
-            f"<details><summary>kernel {number}</summary><pre>{escape(self._body(text, 400))}</pre></details>"
+            f"<details><summary>kernel {number}</summary><pre>{_escaped(self._body(text, 400))}</pre></details>"
             for number, text in enumerate(self.kernels[:8])
         )
-        return f"{self._repr_svg_()}<pre>{escape(self.plan)}</pre>{texts}"
+        return f"{self._repr_svg_()}<pre>{_escaped(self.plan)}</pre>{texts}"
 
     def _repr_svg_(self) -> str:
         """The tree as a picture: arguments above what uses them, what one kernel stores in one colour."""
@@ -178,8 +182,8 @@ def picture(found: Structure) -> str:
         fill = "#ffffff" if node.name == "leaf" else colour.get(node.number, "#ffffff")
         border = "#222" if node.number in stored else "#999"
         value = "" if node.args or not node.detail or node.detail == node.name else f" {node.detail}"
-        label = escape(f"%{node.number} {node.name}{value}"[:26])
-        kind = escape(f"{node.dtype}{list(node.shape)}")
+        label = _escaped(f"%{node.number} {node.name}{value}"[:26])
+        kind = _escaped(f"{node.dtype}{list(node.shape)}")
         parts.append(f'<rect x="{x}" y="{y}" width="{_BOX}" height="{_HIGH}" rx="6" fill="{fill}" stroke="{border}"/>')
         parts.append(f'<text x="{x + 8}" y="{y + 17}">{label}</text><text x="{x + 8}" y="{y + 33}">{kind}</text>')
     parts.append("</svg>")

@@ -97,7 +97,6 @@ OF_OTHERS: dict[str, str] = {
     "scatter_min": "use numloom.minimum.at(x, indices, values)",
     "scipy": "scipy.special is numloom.special, scipy.fft works on our arrays through numloom.fft.scipy_backend",
     "set_allocator": "use numloom.cuda.set_allocator",
-    "sparse": "there are no sparse arrays yet: use scipy.sparse on x.get()",
 }
 """Names that NumPy had once, and names of CuPy's, with what to use here."""
 

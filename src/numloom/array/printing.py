@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from math import prod
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from numloom.array.ndarray import bind, ndarray, node_of
 from numloom.array.views import constant_of
+from numloom.base import later
 from numloom.base.errors import DeviceError
 from numloom.base.integers import is_integer
 from numloom.base.wording import counted
@@ -127,6 +127,10 @@ _WAITED = {False: 1 << 25, True: 1 << 31}
 _PREVIEW: dict[str, Any] = {"threshold": 200, "edgeitems": 3, "max_line_width": 100}
 
 
+def _escaped(text: str) -> str:
+    return str(later.load("html").escape(text))
+
+
 def array_html(array: Array) -> str | None:
     """An array in a notebook: what it is, and a preview; None for what has no axes, which shows as its number.
 
@@ -166,10 +170,10 @@ def array_html(array: Array) -> str | None:
         )
         about.append(f"recorded: {counted(operations, 'operation')} or more")
     else:
-        body = f"<pre style='margin:.3em 0'>{escape(array2string(array, separator=' ', **_PREVIEW))}</pre>"
+        body = f"<pre style='margin:.3em 0'>{_escaped(array2string(array, separator=' ', **_PREVIEW))}</pre>"
         if node.buffer is None and operations:
             about.append(f"computed now: {counted(operations, 'operation')}")
-    return f"<div><small><b>array</b> {escape(' · '.join(about))}</small>{body}</div>"
+    return f"<div><small><b>array</b> {_escaped(' · '.join(about))}</small>{body}</div>"
 
 
 def _bytes(count: float) -> str:

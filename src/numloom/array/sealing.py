@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
 
+from numloom.base.later import afterwards
+
 try:
     from numloom.array._type import seal
 except ImportError:
@@ -21,3 +23,6 @@ def seal_classes() -> None:
             for member in vars(module).values():
                 if isinstance(member, type) and member.__module__ == name:
                     seal(member)
+
+
+afterwards(seal_classes)

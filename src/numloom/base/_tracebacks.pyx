@@ -86,31 +86,39 @@ cdef extern from *:
     }
 
     static PyTypeObject* nl_waiting = NULL;  /* What waits for its extents, once there is some. */
+    static PyTypeObject* nl_answering = NULL;  /* What answers calls itself, once there is some: sparse arrays. */
 
-    /* Whether one of these waits, or is in one of these: slices, and tuples, lists and dicts that are not deep. */
-    static int nl_waits(PyObject* x, int depth) {
-        if (Py_TYPE(x) == nl_waiting) return 1;
+    static int nl_is(PyObject* x, PyTypeObject* kind) {
+        PyTypeObject* type = Py_TYPE(x);
+        return type == kind || (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && PyType_IsSubtype(type, kind));
+    }
+
+    /* Whether this is of a kind, or in one of these: slices, and tuples, lists and dicts that are not deep. */
+    static int nl_holds(PyObject* x, PyTypeObject* kind, int depth) {
+        if (nl_is(x, kind)) return 1;
         if (depth == 0) return 0;
         if (PyTuple_Check(x) || PyList_Check(x)) {
             for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(x); ++k)
-                if (nl_waits(PySequence_Fast_GET_ITEM(x, k), depth - 1)) return 1;
+                if (nl_holds(PySequence_Fast_GET_ITEM(x, k), kind, depth - 1)) return 1;
         } else if (PyDict_Check(x)) {
             PyObject *key, *value;
             Py_ssize_t place = 0;
             while (PyDict_Next(x, &place, &key, &value))
-                if (nl_waits(value, depth - 1)) return 1;
+                if (nl_holds(value, kind, depth - 1)) return 1;
         } else if (PySlice_Check(x)) {
             PySliceObject* slice = (PySliceObject*)x;
-            return nl_waits(slice->start, 0) || nl_waits(slice->stop, 0) || nl_waits(slice->step, 0);
+            return nl_holds(slice->start, kind, 0) || nl_holds(slice->stop, kind, 0) || nl_holds(slice->step, kind, 0);
         }
         return 0;
     }
 
-    static int nl_any_waits(PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
-        if (!nl_waiting) return 0;
+    /* Whether one of the arguments waits (1), or answers the call itself (2). */
+    static int nl_asks(PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
         if (names) count += PyTuple_GET_SIZE(names);
-        for (Py_ssize_t k = 0; k < count; ++k)
-            if (nl_waits(arguments[k], 12)) return 1;
+        for (Py_ssize_t k = 0; nl_waiting && k < count; ++k)
+            if (nl_holds(arguments[k], nl_waiting, 12)) return 1;
+        for (Py_ssize_t k = 0; nl_answering && k < count; ++k)
+            if (nl_holds(arguments[k], nl_answering, 3)) return 2;
         return 0;
     }
 
@@ -122,9 +130,10 @@ cdef extern from *:
     PyObject* nl_folders
     int nl_strip()
     int nl_leave_function(void*)
-    int nl_any_waits(PyObject* const*, Py_ssize_t, PyObject*)
-    int nl_waits(PyObject*, int)
+    int nl_asks(PyObject* const*, Py_ssize_t, PyObject*)
+    int nl_holds(PyObject*, void*, int)
     void* nl_waiting
+    void* nl_answering
 
     ctypedef struct TypeObject "PyTypeObject":
         Py_ssize_t tp_vectorcall_offset
@@ -139,17 +148,17 @@ cdef extern from "Python.h":
     void Py_INCREF(object)
 
 
-note = None
-"""What notes a call that waits."""
+note = answer = None
+"""What notes a call that waits, and what answers one with an operand that does so itself."""
 
 
-cdef object noted(Public function, PyObject* const* arguments, Py_ssize_t count, PyObject* names):
-    """A call that waits, as `note` has it."""
+cdef object asked(Public function, int kind, PyObject* const* arguments, Py_ssize_t count, PyObject* names):
+    """A call as `note` (1) or `answer` (2) has it."""
     cdef Py_ssize_t place
     cdef tuple keys = () if names is NULL else <tuple>names
     args = tuple([<object>arguments[place] for place in range(count)])
     options = {keys[place]: <object>arguments[count + place] for place in range(len(keys))}
-    return note(function.function, args, options)
+    return (note if kind == 1 else answer)(function.function, args, options)
 
 
 def note_call(function, args, options):
@@ -159,11 +168,13 @@ def note_call(function, args, options):
 
 def waits(value):
     """Whether the extents of this are not known, or of something within it."""
-    return nl_waiting is not NULL and nl_waits(<PyObject*>value, 12)
+    return nl_waiting is not NULL and nl_holds(<PyObject*>value, nl_waiting, 12)
 
 
-cdef PyObject* enter_noted(PyObject* function, PyObject* const* arguments, Py_ssize_t count, PyObject* names) except NULL:
-    found = noted(<Public><object>function, arguments, count, names)
+cdef PyObject* enter_asked(
+    PyObject* function, int kind, PyObject* const* arguments, Py_ssize_t count, PyObject* names
+) except NULL:
+    found = asked(<Public><object>function, kind, arguments, count, names)
     Py_INCREF(found)
     return <PyObject*>found
 
@@ -171,11 +182,11 @@ cdef PyObject* enter_noted(PyObject* function, PyObject* const* arguments, Py_ss
 cdef PyObject* enter(PyObject* function, PyObject* const* arguments, size_t flags, PyObject* names) except? NULL:
     cdef Py_ssize_t count = PyVectorcall_NARGS(flags)
     cdef PyObject* result
-    if nl_any_waits(arguments, count, names):
-        return enter_noted(function, arguments, count, names)
-    result = PyObject_Vectorcall(
-        <PyObject*>(<Public><object>function).function, arguments, flags, names
-    )
+    cdef int kind = nl_asks(arguments, count, names)
+    if kind:
+        result = enter_asked(function, kind, arguments, count, names)
+    else:
+        result = PyObject_Vectorcall(<PyObject*>(<Public><object>function).function, arguments, flags, names)
     if result is NULL:
         nl_strip()
     return result
@@ -196,8 +207,11 @@ cdef class Public:
         functions[function] = self
 
     def __call__(self, *args, **options):
-        if nl_waiting is not NULL and (nl_waits(<PyObject*>args, 12) or nl_waits(<PyObject*>options, 12)):
-            return note(self.function, args, options)
+        cdef PyObject* given[2]
+        given[0], given[1] = <PyObject*>args, <PyObject*>options
+        cdef int kind = nl_asks(given, 2, NULL)
+        if kind:
+            return (note if kind == 1 else answer)(self.function, args, options)
         return self.function(*args, **options)
 
     def __get__(self, instance, owner):
@@ -239,6 +253,14 @@ def wait_for(type kind, function):
     Py_INCREF(kind)
     note = function
     nl_waiting = <void*>kind
+
+
+def answer_for(type kind, function):
+    """Say what class answers calls with one of its objects among the arguments, and by what function."""
+    global nl_answering, answer
+    Py_INCREF(kind)
+    answer = function
+    nl_answering = <void*>kind
 
 
 def show_all(bint full):

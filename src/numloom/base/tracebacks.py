@@ -1,7 +1,8 @@
 """Public functions and methods: the door through which a program comes in (see ``_tracebacks.pyx``).
 
 Errors of theirs stand at the user's line; where the core is not compiled, all frames are shown. Calls with an
-expression whose extents are not known are noted instead of made (`wait_for`).
+expression whose extents are not known are noted instead of made (`wait_for`), and what is no array but answers calls
+itself is asked (`answer_for`).
 """
 
 from __future__ import annotations
@@ -16,10 +17,20 @@ from typing import Any
 from numloom.base.config import config
 
 try:
-    from numloom.base._tracebacks import Public, functions, note_call, set_folders, show_all, wait_for, waits
+    from numloom.base._tracebacks import (
+        Public,
+        answer_for,
+        functions,
+        note_call,
+        set_folders,
+        show_all,
+        wait_for,
+        waits,
+    )
 except ImportError:
     Public = None
     _waiting: list[Any] = []
+    _answering: list[Any] = []
 
     def wait_for(kind: type, function: Callable[..., Any]) -> None:
         """Say of what class expressions are whose extents are not known, and what notes a call that is given one."""
@@ -29,18 +40,24 @@ except ImportError:
         """Note a call that waits."""
         return _waiting[1](function, args, options)
 
-    def waits(value: Any, depth: int = 12) -> bool:
-        """Whether the extents of this are not known, or of something within it, if that is not deep."""
-        if not _waiting:
-            return False
-        if type(value) is _waiting[0]:
+    def answer_for(kind: type, function: Callable[..., Any]) -> None:
+        """Say what class answers calls with one of its objects among the arguments, and by what function."""
+        _answering[:] = kind, function
+
+    def _holds(value: Any, kind: type, depth: int) -> bool:
+        """Whether this is of a kind, or something within it, if that is not deep."""
+        if isinstance(value, kind):
             return True
         if depth and isinstance(value, (tuple, list, dict, slice)):
             if isinstance(value, slice):
                 value = value.start, value.stop, value.step
             parts = value.values() if isinstance(value, dict) else value
-            return any([waits(part, depth - 1) for part in parts])
+            return any([_holds(part, kind, depth - 1) for part in parts])
         return False
+
+    def waits(value: Any) -> bool:
+        """Whether the extents of this are not known, or of something within it, if that is not deep."""
+        return bool(_waiting) and _holds(value, _waiting[0], 12)
 
     def _is_operator(name: str) -> bool:
         """Whether this is what a compiled class does itself, which is no door: what it calls for rarer operands is."""
@@ -49,12 +66,14 @@ except ImportError:
         return inside or name == "ElementwiseCall.__call__"
 
     def _door(function: Any) -> Any:
-        """A function that notes calls with what waits."""
+        """A function that notes calls with what waits, and lets those answer who do so."""
 
         @wraps(function)
         def call(*args: Any, **options: Any) -> Any:
             if waits(args) or waits(options):
                 return note_call(function, args, options)
+            if _answering and (_holds(args, _answering[0], 4) or _holds(options, _answering[0], 4)):
+                return _answering[1](function, args, options)
             return function(*args, **options)
 
         call.is_door = True  # type: ignore[attr-defined]
@@ -129,4 +148,4 @@ if Public is not None:
     config.listen("full_tracebacks", show_all)
     show_all(config.full_tracebacks)
 
-__all__ = ["note_call", "public", "publish", "to_write", "wait_for", "waits"]
+__all__ = ["answer_for", "note_call", "public", "publish", "to_write", "wait_for", "waits"]

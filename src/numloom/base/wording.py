@@ -93,6 +93,10 @@ def _of_objects(given: Any) -> tuple[str, str]:
             return "it holds an integer that int64 and uint64 cannot", "use dtype=float"
         return "its numbers or rows make no array of one dtype", "give it a dtype, or rows of equal length"
     where = "" if found is given else "it holds "
+    if type(found).__module__.startswith("scipy.sparse."):
+        return f"{where}a {type(found).__name__} of SciPy's, which is no dense array", (
+            f"use x.toarray(), or numloom.sparse.{type(found).__name__}(x)"
+        )
     return f"{where}an object of type {type(found).__name__}, which is no number", (
         "convert it with float(), or keep it in a NumPy array"
     )

@@ -8,15 +8,17 @@ from numloom.graph.node cimport Node, hold, unhold
 from numloom.graph.replay cimport RecordedTrace, replay
 
 
-cdef int LEAF, VIEW
+cdef int FILL, LEAF, SCALAR, VIEW
 cdef Counters _counters
 
 
 @cython.locals(
-    count=cython.Py_ssize_t, place=cython.Py_ssize_t, first=cython.Py_ssize_t, number=cython.Py_ssize_t,
-    array=ndarray, like=Node, node=Node, storage=Storage, operands=list, arrays=list, wanted=list, found=list,
+    count=cython.Py_ssize_t, place=cython.Py_ssize_t, array=ndarray, like=Node, node=Node, operands=list,
 )
-cpdef object run_fast(RecordedTrace recorded, tuple results, list likes, list storages, list updated, bint may_fail, CallState state, object args)
+cpdef list computed_operands(list likes, object args)
+
+@cython.locals(arrays=list, found=list)
+cpdef list run_fast(RecordedTrace recorded, tuple results, list updated, bint may_fail, CallState state, list operands)
 
 @cython.locals(node=Node)
 cpdef list wrap_all(list nodes)

@@ -1,4 +1,4 @@
-"""Calls of compiled functions, the short way: operands that are laid out as the symbols are, to computed arrays."""
+"""Calls of compiled functions, the short way: from operands that are laid out as the symbols are to computed arrays."""
 
 from __future__ import annotations
 
@@ -14,50 +14,24 @@ from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.array.storage import Storage, set_value
 from numloom.base.config import config
 from numloom.base.errors import OutOfMemoryError
-from numloom.device.registry import current
+from numloom.device.registry import current, is_mixed
 from numloom.engine.evaluate import evaluate, leaf_memory
 from numloom.engine.look import settle
 from numloom.engine.observed import prepare
 from numloom.engine.prepared import MOST, CallState, Prepared, run_prepared
 from numloom.engine.state import counters
 from numloom.engine.verify import same_value
-from numloom.graph.node import LEAF, VIEW, Node, hold, unhold
+from numloom.graph.build import full
+from numloom.graph.node import FILL, LEAF, SCALAR, VIEW, Node, hold, unhold
 from numloom.graph.replay import RecordedTrace, replay
 
 _counters = counters
+OFTEN = 64
+"""Calls of a function from which on all that it computes has a plan."""
 
 
-def run_fast(
-    recorded: RecordedTrace,
-    results: tuple[int, ...],
-    likes: list[Node],
-    storages: list[Storage],
-    updated: list[Storage],
-    may_fail: bool,
-    state: CallState,
-    args: Any,
-) -> Any:
-    """Arrays of what a trace records for `args`, all of them computed; None where more must be looked at.
-
-    Parameters
-    ----------
-    recorded : RecordedTrace
-        What is recorded.
-    results : tuple of int
-        Numbers of the results among operands and instructions; the last ones are new values of `updated`.
-    likes : list of Node
-        The symbols that `args` stand for.
-    storages : list of Storage
-        Shared variables, which are the operands after them.
-    updated : list of Storage
-        Shared variables that get the last results, once all are computed.
-    may_fail : bool
-        Whether values may say that something cannot be computed: then they are waited for before any is changed.
-    state : CallState
-        What is known of its calls.
-    args : sequence
-        What a call gives.
-    """
+def computed_operands(likes: list[Node], args: Any) -> Any:
+    """The values of arrays that lie as the symbols `likes` do, in memory or one number; None where one does not."""
     count = len(likes)
     if len(args) != count or _counters.profiler is not None:
         return None
@@ -71,11 +45,39 @@ def run_fast(
         if array.code != like.code or (array._shape is not like.shape and array._shape != like.shape):
             return None
         node = node_of(array)
-        if node.kind != LEAF or (node.strides is not like.strides and node.strides != like.strides):
+        if node.kind == SCALAR or node.kind == FILL:
+            node = full(node.attr, node.code, node.shape, like.strides)
+        elif node.kind != LEAF or (node.strides is not like.strides and node.strides != like.strides):
             return None
         operands.append(node)
-    for storage in storages:
-        operands.append(storage.value)
+    return operands
+
+
+def run_fast(
+    recorded: RecordedTrace,
+    results: tuple[int, ...],
+    updated: list[Storage],
+    may_fail: bool,
+    state: CallState,
+    operands: list[Any],
+) -> Any:
+    """Arrays of what a trace records for computed operands, all of them computed.
+
+    Parameters
+    ----------
+    recorded : RecordedTrace
+        What is recorded.
+    results : tuple of int
+        Numbers of the results among operands and instructions; the last ones are new values of `updated`.
+    updated : list of Storage
+        Shared variables that get the last results, once all are computed.
+    may_fail : bool
+        Whether values may say that something cannot be computed: then they are waited for before any is changed.
+    state : CallState
+        What is known of its calls.
+    operands : list of Node
+        Of a call's arguments, then of shared variables, and blocks of random numbers.
+    """
     arrays: list[Any] = []
     if state.prepared is not None:
         found = run_prepared(state.prepared, operands, False)
@@ -138,7 +140,9 @@ def observed(recorded: RecordedTrace, results: tuple[int, ...], operands: list[N
         return [node_of(array) for array in arrays]
 
     try:
-        state.prepared = prepare(given, constants_of(recorded), (), run)[0]
+        # What was called that often will be: then small values have a plan, too, as long as there is one place for it.
+        often = state.calls >= OFTEN and not is_mixed()
+        state.prepared = prepare(given, constants_of(recorded), (), run, plans=often, numbers=True)[0]
     except OutOfMemoryError:  # What runs is kept until all has run.
         return run_recorded(recorded, results, given)
     return arrays
@@ -181,4 +185,4 @@ def update(arrays: list[Any], first: int, updated: list[Storage]) -> None:
         set_value(updated[place], node)
 
 
-__all__ = ["run_fast", "wrap_all"]
+__all__ = ["computed_operands", "run_fast", "wrap_all"]

@@ -16,7 +16,7 @@ from numloom.base.config import config
 from numloom.base.dtypes import DTYPES
 from numloom.base.tracebacks import public
 from numloom.base.wording import counted
-from numloom.compiled.calls import run_fast, wrap_all
+from numloom.compiled.calls import computed_operands, run_fast, wrap_all
 from numloom.compiled.deferred import Deferred, parts_of, resolved, symbols_of
 from numloom.compiled.draws import give_back, refuse_lost_draws
 from numloom.compiled.given import is_open, opened
@@ -170,7 +170,7 @@ def _converted(given: In, value: Any) -> Array:
             if host.size and not (limits.min <= host.min() and host.max() <= limits.max):
                 raise OverflowError(f"{given.name} must have dtype {given.dtype.name}, which has no {value!r}")
         host = host.astype(given.dtype)
-    return asarray(host)
+    return asarray(host[()])  # A number is none in memory.
 
 
 class Function:
@@ -258,6 +258,10 @@ class Function:
             nodes = [taken(given, value) for value, given in zip(args, inputs, strict=True)]
             ready = self._specialised(nodes)
             operands = [laid_out(node, alike) for node, alike in zip(nodes, ready.likes, strict=True)]
+        short = ready.plainly is not None and counters.profiler is None and not tracing()
+        if short and all([_same_form(node, alike) for node, alike in zip(operands, ready.likes, strict=True)]):
+            arrays = ready.run_computed(operands)
+            return arrays[0] if ready.plain else ready.given(arrays)
         return ready.call(operands)
 
     def _specialised(self, nodes: list[Node]) -> _Ready:
@@ -383,14 +387,10 @@ class _Ready:
         self.plain = type(outputs) is ndarray and not self.host
         self.nothing = outputs is None
         self.updated = [found.storage for found in self.shared if found is not None]
-        storages = [one.storage for one in self.rest if isinstance(one, SharedPlaceholder)]
+        self.storages = [one.storage if isinstance(one, SharedPlaceholder) else one for one in self.rest]
         self.plainly: Any = None
-        simple = function.profile is None and not program.several and len(storages) == len(self.rest)
-        if program.recorded is not None and simple:
-            results = program.recorded.results
-            self.plainly = (
-                program.recorded, results, self.likes, storages, self.updated, program.may_fail, CallState()
-            )  # fmt: skip
+        if program.recorded is not None and function.profile is None and not program.several:
+            self.plainly = (program.recorded, program.recorded.results, program.may_fail, CallState())
 
     def operands(self, operands: list[Node], advance: bool) -> None:
         """Add what a run takes beside the inputs."""
@@ -405,6 +405,14 @@ class _Ready:
             else:
                 operands.append(keys[id(one.stream[0])] if one.stream[1] < 0 else blocks[id(one)])
 
+    def draw(self, operands: list[Node]) -> None:
+        """Add what a call takes beside the inputs: values of shared variables, and blocks of random bits of its own."""
+        if self.draws:
+            with recording(False):
+                self.operands(operands, True)
+        else:
+            operands += [storage.value for storage in self.storages]  # type: ignore[misc]
+
     def call(self, operands: list[Node]) -> Any:
         trees = tracing()
         for node in operands:
@@ -412,12 +420,7 @@ class _Ready:
                 trees = True
         if trees:
             return self.call_within(operands)
-        if self.draws:
-            with recording(False):
-                self.operands(operands, True)
-        else:
-            for one in self.rest:
-                operands.append(one.value)  # type: ignore[arg-type]
+        self.draw(operands)
         may_fail = self.updated and (self.program.may_fail or pending_may_fail(operands))
         expected = self.program.run_in_steps(operands) if config.verify else []
         results = self.program.run(operands)
@@ -433,14 +436,16 @@ class _Ready:
 
     def run_fast(self, args: Any) -> Any:
         """Arrays by the short way, or None where more must be looked at."""
-        recorded, results, likes, storages, updated, may_fail, state = self.plainly
-        expected: list[Node] = []
-        if config.verify and len(args) == len(likes) and all([type(one) is ndarray for one in args]):
-            operands = [node_of(one) for one in args]
-            if all([_same_form(node, alike) for node, alike in zip(operands, likes, strict=True)]):
-                expected = self.program.run_in_steps([*operands, *[storage.value for storage in storages]])
-        arrays = run_fast(recorded, results, likes, storages, updated, may_fail, state, args)
-        if arrays is not None:
+        operands = computed_operands(self.likes, args)
+        return None if operands is None else self.run_computed(operands)
+
+    def run_computed(self, operands: list[Node]) -> list[Array]:
+        """Arrays by the short way, of computed values that lie as the symbols do."""
+        recorded, results, may_fail, state = self.plainly
+        self.draw(operands)
+        expected = self.program.run_in_steps(operands) if config.verify else []
+        arrays: list[Array] = run_fast(recorded, results, self.updated, may_fail, state, operands)
+        if expected:
             self.compare(arrays, expected)
         return arrays
 
@@ -499,8 +504,10 @@ class _Ready:
 
 
 def _same_form(node: Node, alike: Node) -> bool:
-    """Whether a value lies as a symbol does."""
-    return (node.code, node.shape, node.strides) == (alike.code, alike.shape, alike.strides) and node.kind == LEAF
+    """Whether a value is in memory or one number, and lies as a symbol does."""
+    return node.kind in (LEAF, FILL) and (node.code, node.shape, node.strides) == (
+        alike.code, alike.shape, alike.strides
+    )  # fmt: skip
 
 
 def _settled(array: Array) -> Node:

@@ -100,6 +100,16 @@ class DiskCache:
             self.hits += 1
         return payload
 
+    def opened(self) -> int:
+        """A descriptor of the folder, which is made if need be.
+
+        Raises
+        ------
+        OSError
+            If there can be no such folder that is ours alone.
+        """
+        return self._open(create=True)
+
     def put(self, key: str, payload: bytes, origin: str) -> None:
         """Keep `payload`; on trouble warn once and go on without."""
         if self.limit == 0 or self.trouble is not None:

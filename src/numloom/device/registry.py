@@ -16,21 +16,20 @@ try:
     import cython
 except ImportError:
     from numloom.base import uncompiled as cython
+from numloom.base import later
 from numloom.base.config import config
 from numloom.base.errors import DeviceError
 from numloom.base.forking import DEVICES, anew, lock
 from numloom.device import ordering
 from numloom.device.cpu.backend import CpuDevice
+from numloom.device.cuda import driver
 from numloom.device.cuda.driver import FORKED, device_count, first_index
 from numloom.device.interface import Backend
 from numloom.device.null.backend import NullDevice
 from numloom.device.ordering import gpu_of
 
-try:
-    from numloom.device.cuda.backend import CudaDevice
-except ImportError:
-    CudaDevice = None  # type: ignore[assignment, misc]
-
+_CUDA = "numloom.device.cuda.backend"
+"""What knows GPUs: imported where the driver sees one."""
 _devices: dict[str, Backend] = {}
 _making = lock(DEVICES)
 _current: Backend | None = None
@@ -358,11 +357,15 @@ def is_mixed() -> bool:
 def missing(name: str) -> str | None:
     """None where device `name` can be used, else a sentence that says what is missing and the cure."""
     kind = name.partition(":")[0]
-    backend: Any = {"cpu": CpuDevice, "cuda": CudaDevice, "null": NullDevice}.get(kind, NullDevice)
-    if backend is None:
-        return "this build has no CUDA backend: reinstall numloom"
+    if kind == "cuda":
+        return driver.missing() or _cuda_device().missing()  # type: ignore[no-any-return]
+    backend: Any = CpuDevice if kind == "cpu" else NullDevice
     reason: str | None = backend.missing()
     return reason
+
+
+def _cuda_device() -> Any:
+    return later.load(_CUDA).CudaDevice
 
 
 def _make(name: str) -> Backend:
@@ -372,9 +375,9 @@ def _make(name: str) -> Backend:
         return CpuDevice()
     if kind == "null":
         return NullDevice()
-    if kind == "cuda" and CudaDevice is not None:
+    if kind == "cuda":
         _many = device_count() > 1
-        return CudaDevice(int(index)) if index else CudaDevice()
+        return _cuda_device()(int(index)) if index else _cuda_device()()  # type: ignore[no-any-return]
     raise DeviceError(f"there is no device {name!r}; there are auto, cpu, cuda, cuda:N and null")
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from math import prod
 
 from numloom.base.dtypes import ITEMSIZES, KINDS
+from numloom.emit.runs import gathers_in_runs
 from numloom.plan.program import Program
 from numloom.plan.sizes import of_sizes
 
@@ -55,6 +56,7 @@ STRAIGHT = FUNCTIONS.keys() | {"integer", "order", "libm"}
 def nanoseconds(program: Program) -> float:
     """Nanoseconds of an element of the program's space."""
     body, operands = program.body, program.operands
+    runs = gathers_in_runs(program)
     total = sum(ITEMSIZES[operands[store.operand].code] for store in program.stores) / BYTES
     for reduction in program.reductions:
         total += RUN if reduction.op_def.run else INSTRUCTION * ITEMSIZES[body[reduction.value].code]
@@ -62,7 +64,7 @@ def nanoseconds(program: Program) -> float:
         if instr.kind == "load" and any(operands[instr.operand].strides):
             total += ITEMSIZES[instr.code] / BYTES
         elif instr.kind == "gather":
-            total += GATHER
+            total += ITEMSIZES[instr.code] / BYTES if runs else GATHER
         elif instr.kind in ("op", "cast") and instr.args:
             code = max((body[arg].code for arg in instr.args), key=ITEMSIZES.__getitem__)
             cost, exact = (1, True) if instr.op_def is None else (instr.op_def.cost, instr.op_def.exact)
@@ -99,8 +101,9 @@ def whole_pieces(each: float, elements: int) -> int:
 def vectors_unrolled(program: Program) -> int:
     """Vectors that a loop over the program's elements takes at a time."""
     cost = functions = 0
+    runs = gathers_in_runs(program)
     for instr in program.body:
-        if instr.kind == "gather" or KINDS[instr.code] == "c":
+        if (instr.kind == "gather" and not runs) or KINDS[instr.code] == "c":
             return 1
         if instr.kind == "op" and KINDS[instr.code] == "f":
             if instr.op_def.preamble or not STRAIGHT.issuperset(instr.op_def.headers):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from math import prod
 
@@ -111,14 +112,19 @@ class MapText:
         instrs = [body[number] for number in wanted]
         return wanted, read_operands(instrs), iota_instrs(instrs)
 
-    def find_places(self, values: dict[int, str], indices: list[str], held: str = "") -> list[str]:
-        """Statements that give the places of taken rows, with loaded values; `held` is a subscript of declared ones."""
+    def find_places(
+        self, values: dict[int, str], indices: list[str], held: str = "", arguments: Sequence[str] = ()
+    ) -> list[str]:
+        """Statements that give the places of taken rows, with loaded values; `held` is a subscript of declared ones.
+
+        `arguments` are others that the function takes: then all are declared.
+        """
         _, reads, iotas = self.placing
         args = ["p", *(values[k] for k in reads)]
         for iota in iotas:
             args.append(self._number(iota, indices))
-        args += [f"at{n}{held}" for n in self.taken]
-        declared = [] if held else ["i64 " + ", ".join(f"at{n}" for n in self.taken) + ";"]
+        args += [*(f"at{n}{held}" for n in self.taken), *arguments]
+        declared = [] if held or arguments else ["i64 " + ", ".join(f"at{n}" for n in self.taken) + ";"]
         return [*declared, f"places({', '.join(args)});"]
 
     def pointer(self, k: int) -> str:

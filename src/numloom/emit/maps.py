@@ -17,6 +17,7 @@ from numloom.base.dtypes import CTYPES, ITEMSIZES, KINDS
 from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.cost import grain_of, vectors_unrolled
 from numloom.emit.mapping import THREADS, MapText, magic
+from numloom.emit.runs import HELD, gathers_in_runs, run_places
 from numloom.emit.stencils import blocks_of, stencil_body, stencil_of
 from numloom.emit.values import behind, header, loaded, prelude
 from numloom.plan.program import Geometry, KernelSource, Operand, Program
@@ -38,7 +39,10 @@ TILE_BYTES = 40 << 10
 def emit_map(program: Program, entry: str) -> KernelSource:
     """Emit a program without reductions; the entry's name is a placeholder that the caller fills in."""
     kernel = _Map(program)
-    body = kernel.element()
+    shared, device = kernel.element(), kernel.cuda(entry)
+    if kernel.runs:  # What the host reads is there before an element is computed.
+        shared, device = "", shared + device
+    host = kernel.cpu(entry)
     # Such a kernel waits for memory; others, and reductions, run slower than they could with this (measured).
     cost = sum(instr.op_def.cost for instr in program.body if instr.op_def is not None)
     light = kernel.wide and kernel.rank == 1 and program.box is None and cost <= LIGHT
@@ -48,15 +52,15 @@ def emit_map(program: Program, entry: str) -> KernelSource:
             quick,
             prelude(program),
             header("kernel"),
-            "@STRUCT@",
-            body,
+            kernel.block.text(),
+            shared,
             "#ifdef __CUDACC__\n",
-            kernel.cuda(entry),
+            device,
             "#else\n",
-            kernel.cpu(entry),
+            host,
             "#endif\n",
         )
-    ).replace("@STRUCT@", kernel.block.text())
+    )
     return KernelSource(text, entry, tuple(kernel.block.words), kernel.geometry())
 
 
@@ -106,6 +110,9 @@ class _Map(MapText):
         room = sum(64 * 65 * ITEMSIZES[program.operands[k].code] for k in self.turned)
         self.tile = 64 if room <= TILE_BYTES else 32
         self.stencil = None if self.wide or self.turned or dear else stencil_of(self)
+        self.runs = gathers_in_runs(program)
+        self.by_runs = False
+        """Whether the text is the host's, which reads them so."""
 
     def _takes_rows(self) -> bool:
         """Whether all gathers take rows: where one reads is the same for neighbours, who read neighbours there."""
@@ -395,8 +402,16 @@ class _Map(MapText):
     # ------------------------------------------------------------ CPU
 
     def cpu(self, entry: str) -> str:
+        own = ""
+        if self.runs:
+            self.taken, self.by_runs = self.runs, True
+            self.__dict__.pop("placing", None)  # Which follows from what is taken.
+            own = header("runs") + self.element()
         fast = self.element(fast=True) if self._has_fast_path() else ""
-        return fast + (self._cpu_tiles(entry) if self.turned else self._cpu_rows(entry))
+        return own + fast + (self._cpu_tiles(entry) if self.turned else self._cpu_rows(entry))
+
+    def _places(self) -> str:
+        return run_places(self) if self.by_runs else super()._places()
 
     def _cpu_tiles(self, entry: str) -> str:
         """A transposed operand is turned in the cache, a tile at a time; the rows of a tile are loops like all
@@ -484,16 +499,19 @@ class _Map(MapText):
         """The loop over a row; `elsewhere` says where elements of some operands are."""
         program = self.program
         lines: list[str] = []
-        taken = {}
-        if self.taken:
+        taken = {n: loaded(f"z{n}[i]", program.body[n].code) for n in self.taken}
+        closing: list[str] = []
+        if self.runs:
+            lines, closing = self._cpu_runs(low, high, outer), ["}"]
+            low, high = "cut", "next"
+        elif self.taken:
             fixed = {k: loaded(f"a{k}", program.operands[k].code) for k in self.placing[1]}
             lines += self.find_places(fixed, [*outer, "0"])
-        for n in self.taken:
-            k, code = program.body[n].operand, program.body[n].code
-            start = f"{self.pointer(k)} + {self._outer_offset(k, program.operands[k], outer)} + at{n}"
-            restrict = "" if program.operands[k].in_place else " __restrict__"
-            lines.append(f"const {MEMORY_TYPES[code]}*{restrict} z{n} = {start};")
-            taken[n] = loaded(f"z{n}[i]", code)
+            for n in self.taken:
+                k, code = program.body[n].operand, program.body[n].code
+                start = f"{self.pointer(k)} + {self._outer_offset(k, program.operands[k], outer)} + at{n}"
+                restrict = "" if program.operands[k].in_place else " __restrict__"
+                lines.append(f"const {MEMORY_TYPES[code]}*{restrict} z{n} = {start};")
         used = list(dict.fromkeys([*self.reads, *(s.operand for s in program.stores)]))
         # Of parameters only, compilers believe that nothing else points there, and mix loads with stores before.
         kinds = [(k, "" if program.operands[k].written else "const ", program.operands[k].code) for k in used]
@@ -501,10 +519,10 @@ class _Map(MapText):
         many = self._unrolled()
         row = _RowContext(outer, elsewhere, taken)
         if self._has_fast_path():
-            return lines + self._cpu_fast(low, high, row, given, used)
+            return lines + self._cpu_fast(low, high, row, given, used) + closing
         each = self._cpu_each(low, high, row)
         if many == 1:
-            return lines + each
+            return lines + each + closing
         pointers = ", ".join(f"y{k}" for k in used)
         return [
             *lines,
@@ -512,7 +530,40 @@ class _Map(MapText):
             f"NL_UNROLL_BY({many})",
             *each,
             f"}}({pointers});",
+            *closing,
         ]
+
+    def _cpu_runs(self, low: str, high: str, outer: list[str]) -> list[str]:
+        """The head of a loop over runs of a row: elements from `cut` to `next`, where z{n}[i] is what gather n reads.
+
+        Where a run's elements are no neighbours, some are brought together first.
+        """
+        program = self.program
+        fixed = {k: loaded(f"a{k}", program.operands[k].code) for k in self.placing[1]}
+        found = ", ".join(f"at{n} = 0, step{n} = 0" for n in self.runs)
+        lines = [f"for (i64 cut = {low}, next; cut < {high}; cut = next) {{", f"i64 left = {high} - cut, {found};"]
+        lines += self.find_places(fixed, [*outer, "cut"], arguments=["left", *(f"step{n}" for n in self.runs)])
+        apart = []
+        for n in self.runs:
+            lines += [f"{MEMORY_TYPES[program.body[n].code]} held{n}[{HELD}];"]
+            apart.append(f"step{n} != 1")
+        lines += [f"if ({' || '.join(apart)}) left = nl::fewer(left, {HELD});", "next = cut + left;"]
+        for n in self.runs:
+            k, code = program.body[n].operand, program.body[n].code
+            operand = program.operands[k]
+            at = f"cut * {self.block.number(f's{k}_{self.rank - 1}', operand.strides[-1])} + at{n}"
+            start = f"{self.pointer(k)} + {self._outer_offset(k, operand, outer)} + {at}"
+            ctype = MEMORY_TYPES[code]
+            restrict = "" if operand.in_place else " __restrict__"
+            lines += [
+                f"const {ctype}* from{n} = {start};",
+                f"if (step{n} != 1) {{",
+                f"for (i64 k = 0; k < left; ++k) held{n}[k] = from{n}[k * step{n}];",
+                f"from{n} = held{n};",
+                "}",
+                f"const {ctype}*{restrict} z{n} = from{n} - cut;",
+            ]
+        return lines
 
     def _cpu_fast(self, low: str, high: str, row: _RowContext, given: str, used: list[int]) -> list[str]:
         """The loop over a row by short forms of functions, some hundred elements at a time.

@@ -381,7 +381,8 @@ def small_work(found: Walk, wanted: list[Node], device: Any, planned: bool) -> i
     if profiler is None:
         return run_unplanned(found, wanted, device, planned)
     if not profiler.sees_small:
-        ran = run_unplanned(found, wanted, device, planned) if profiler.small_first else 0
+        # Of what has a plan that waits for its kernels, too: nothing waits for the sake of being observed.
+        ran = run_unplanned(found, wanted, device, planned) if planned or profiler.small_first else 0
         if ran > 0:
             profiler.ran_small()
         return ran

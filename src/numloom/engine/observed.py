@@ -16,10 +16,11 @@ from numloom.device.registry import beside, current
 from numloom.engine.evaluate import evaluate, plans_by_settings
 from numloom.engine.execute import ReadyPlan
 from numloom.engine.guard import guard
-from numloom.engine.prepared import Operand, Prepared, PreparedCall, PreparedStep, past
+from numloom.engine.prepared import A_NUMBER, Operand, Prepared, PreparedCall, PreparedStep, past
 from numloom.engine.routines import Change
 from numloom.engine.state import counters
 from numloom.graph.node import FILL, IOTA, LEAF, SCALAR, VIEW, Node, signature_by, signature_of
+from numloom.graph.source_location import INSIDE
 
 _NUMBERS = (SCALAR, FILL, IOTA)
 
@@ -37,6 +38,8 @@ class Observer:
         Which operands it may write to.
     plans : bool
         Whether small values have a plan now, not only once they have come some times: what runs will run often.
+    numbers : bool
+        Whether operands may also be numbers that the host knows, which change from call to call.
 
     Attributes
     ----------
@@ -47,8 +50,9 @@ class Observer:
     """
 
     def __init__(
-        self, operands: Sequence[Node], constants: Sequence[Node], adoptable: Sequence[int] = (), plans: bool = False
-    ) -> None:
+        self, operands: Sequence[Node], constants: Sequence[Node], adoptable: Sequence[int] = (), plans: bool = False,
+        numbers: bool = False,
+    ) -> None:  # fmt: skip
         self.small_first = not plans
         self.fault = ""
         self.early = False
@@ -67,7 +71,15 @@ class Observer:
         self.device: Any = None
         self.thread = get_ident()
         self.within = 0
-        for node in self.fixed:
+        self.numbers: dict[int, int] = {}
+        """Places of operands that are numbers, by the identity of these."""
+        self.kinds: dict[int, int] = {}
+        for place, node in enumerate(self.fixed):
+            if numbers and node.kind in (SCALAR, FILL) and place < self.given and id(node) not in self.numbers:
+                self.numbers[id(node)] = place
+                self.kinds[place] = node.kind
+                self.kept.append(None)
+                continue
             if node.kind != LEAF or id(node.buffer) in self.places:
                 self.fail("operands share memory")
             self._new(node.buffer)
@@ -146,8 +158,6 @@ class Observer:
         """A step of a plan ran over the nodes of a walk."""
         if self._is_deaf():
             return
-        if ready.locations:
-            self.fail("a kernel says where it was called")
         if ready.kernel is not None and ready.run is None:
             self.early = not self.fault
             self.fail("a kernel is not compiled yet")
@@ -181,8 +191,14 @@ class Observer:
             if node.kind < SCALAR:
                 self.fail("a number follows from memory")
                 return
+            if id(node) in self.numbers:
+                made.given.append((parameter, self.numbers[id(node)]))
+                continue
             made.parameters.append(parameter)
             made.values.append(node.attr)
+        for word, number in ready.locations if ready.kernel is not None else ():
+            location = nodes[number].op_def
+            made.located.append((word, None if location is INSIDE else location.complaint))
         self.plans.append(plan)
         self._add(made, reads, writes)
 
@@ -214,7 +230,7 @@ class Observer:
 
     def _operand(self, node: Node) -> Operand:
         if node.kind in _NUMBERS:
-            return Operand(-1, 0, None, None, node)
+            return Operand(-1, 0, None, None, node, self.numbers.get(id(node), -1))
         base = node.args[0] if node.kind == VIEW else node
         if base.kind != LEAF:
             self.fail("a routine takes what is not computed")
@@ -259,11 +275,15 @@ class Observer:
                     step.done.append(place)
             found.steps.append(step)
         found.steps.reverse()
-        for node, buffer in zip(self.fixed, self.kept, strict=False):
-            if node.buffer is not buffer or buffer.pool is not found.pool:
+        numbers = self.kinds
+        for place, (node, buffer) in enumerate(zip(self.fixed, self.kept, strict=False)):
+            if place not in numbers and (node.buffer is not buffer or buffer.pool is not found.pool):
                 return None  # It moved.
         found.places = len(self.kept)
-        found.past = [past(self.kept[k]) if k in live else -1 for k in range(len(self.fixed))]
+        found.past = [
+            A_NUMBER - self.kinds[place] if place in numbers else past(self.kept[place]) if place in live else -1
+            for place in range(len(self.fixed))
+        ]
         found.constants = self.constants
         found.adopted = frozenset(self.adopted)
         plan = self.plans[0] if self.plans else None
@@ -284,12 +304,13 @@ class observing:
     """
 
     def __init__(
-        self, operands: Sequence[Node], constants: Sequence[Node], adoptable: Sequence[int] = (), plans: bool = False
-    ) -> None:
+        self, operands: Sequence[Node], constants: Sequence[Node], adoptable: Sequence[int] = (), plans: bool = False,
+        numbers: bool = False,
+    ) -> None:  # fmt: skip
         guard.take()
         try:
             evaluate([])
-            self.observer = Observer(operands, constants, adoptable, plans)
+            self.observer = Observer(operands, constants, adoptable, plans, numbers)
         except BaseException:
             guard.give()
             raise
@@ -331,9 +352,10 @@ def prepare(
     adoptable: Sequence[int],
     run: Callable[[], Sequence[Node]],
     plans: bool = False,
+    numbers: bool = False,
 ) -> tuple[Prepared | None, Sequence[Node], bool]:
     """What ``run()`` ran, if that is the same for other operands; its results, computed; whether it is too early."""
-    with observing(operands, constants, adoptable, plans) as observer:
+    with observing(operands, constants, adoptable, plans, numbers) as observer:
         results = run()
         return observer.prepared(results, plans_by_settings()), results, observer.early
 

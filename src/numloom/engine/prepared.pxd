@@ -27,12 +27,15 @@ cdef class PreparedStep:
     cdef public list offsets
     cdef public list parameters
     cdef public list values
+    cdef public list given
+    cdef public list located
     cdef public list done
 
 
 @cython.final
 cdef class Operand:
     cdef public Py_ssize_t place
+    cdef public Py_ssize_t given
     cdef public long long offset
     cdef public object base
     cdef public object seen

@@ -34,6 +34,7 @@ _counters = counters
 FIRST = 4
 """Calls of a function before one is observed; after each failure it is observed half as often."""
 MOST = 4096
+A_NUMBER = -2
 
 
 class PreparedStep:
@@ -51,12 +52,17 @@ class PreparedStep:
         Of each word that is an address: the place of the memory, the word, and the bytes from there on.
     parameters, values : list
         Words that are numbers, and the numbers.
+    given : list of (StepParameter, int)
+        Words that are numbers which a call is given, and the places of these.
+    located : list of (int, Complaint or None)
+        Words that say which line of the user's complains, and of what; None where nothing can be wrong.
     done : list of int
         Places that nobody reads after it.
     """
 
     __slots__ = (
-        "copied", "done", "first", "offsets", "parameters", "ready", "sizes", "source", "sources", "values", "words",
+        "copied", "done", "first", "given", "located", "offsets", "parameters", "ready", "sizes", "source", "sources",
+        "values", "words",
     )  # fmt: skip
 
     ready: ReadyStep
@@ -69,6 +75,8 @@ class PreparedStep:
     offsets: list[Any]
     parameters: list[Any]
     values: list[Any]
+    given: list[Any]
+    located: list[Any]
     done: list[Any]
 
     def __init__(self, ready: ReadyStep, first: int) -> None:
@@ -81,6 +89,8 @@ class PreparedStep:
         self.offsets = []
         self.parameters = []
         self.values = []
+        self.given = []
+        self.located = []
         self.done = []
 
 
@@ -95,17 +105,21 @@ class Operand:
         Signatures of the computed value, and of a view of it.
     number : Node or None
         A node like the number.
+    given : int
+        The place of a number that a call is given; -1 of one that is always the same.
     """
 
-    __slots__ = ("base", "number", "offset", "place", "seen")
+    __slots__ = ("base", "given", "number", "offset", "place", "seen")
 
     place: int
+    given: int
     offset: int
     base: Any
     seen: Any
     number: Any
 
-    def __init__(self, place: int, offset: int, base: Any, seen: Any, number: Any) -> None:
+    def __init__(self, place: int, offset: int, base: Any, seen: Any, number: Any, given: int = -1) -> None:
+        self.given = given
         self.place = place
         self.offset = offset
         self.base = base
@@ -166,7 +180,8 @@ class Prepared:
     places : int
         How many there are: of the operands, of constants, of what is computed.
     past : list of int
-        The last bits of the addresses of operands and constants; -1 of one that nobody reads.
+        The last bits of the addresses of operands and constants; -1 of one that nobody reads, `A_NUMBER` less its kind
+        of one that is a number and no memory.
     constants : list of Node
         Computed values that are the same in each call.
     results, signatures, seen : list
@@ -332,7 +347,9 @@ def run_stepped(
 
 
 def memory_of(prepared: Prepared, operands: list[Any], checking: bool) -> Any:
-    """The memory of operands and constants, by places, None of what is computed; None where the long way must be gone.
+    """The memory of operands and constants, by places, and the numbers among them, None of what is computed.
+
+    None where the long way must be gone.
 
     `checking`: beside that way, whose results are there.
     """
@@ -343,10 +360,15 @@ def memory_of(prepared: Prepared, operands: list[Any], checking: bool) -> Any:
     count = len(operands)
     for place in range(len(expected_of)):
         expected = expected_of[place]
-        if expected < 0:
+        if expected == -1:
             values.append(None)
             continue
         node = cython.cast(Node, operands[place] if place < count else prepared.constants[place - count])
+        if expected < -1:  # A number of this kind: `A_NUMBER` less it.
+            if node.kind != -2 - expected:
+                return None
+            values.append(node.attr)
+            continue
         if node.kind != LEAF:
             return None
         buffer = cython.cast(Buffer, node.buffer)
@@ -405,8 +427,8 @@ def run_steps(prepared: Prepared, values: list[Any], begins: Any, capture: Any) 
     ----------
     prepared : Prepared
         What that is.
-    values : list of Buffer
-        Memory by places; where there is none yet it is allocated.
+    values : list of Buffer or number
+        Memory by places; where there is none yet it is allocated. Of numbers that a call is given themselves.
     begins : list of int or None
         The bytes from where on each place is in its memory.
     capture : Capture or None
@@ -430,7 +452,7 @@ def is_capturable(prepared: Prepared) -> bool:
     """Whether all that was taken down are launches that stay the same, and nothing looks at what it is given."""
     for step in prepared.steps:
         if type(step) is PreparedStep:
-            if step.ready.kernel is not None and step.ready.run is None:
+            if (step.ready.kernel is not None and step.ready.run is None) or step.given or step.located:
                 return False
             continue
         call = step.call
@@ -500,6 +522,13 @@ def run_prepared_step(
             if value is not parameter.last:
                 pack(words, parameter.word, value, parameter.code)
                 parameter.last = value
+        for one in step.given:
+            parameter = cython.cast(StepParameter, one[0])
+            value = values[one[1]]
+            pack(words, parameter.word, value, parameter.code)
+            parameter.last = value
+        for one in step.located:
+            words.put(one[0], 0 if one[1] is None else here(one[1]).id)
         scratch = None  # Held until the launch.
         if ready.workspace >= 0 and ready.scratch is None:
             geometry = ready.geometry
@@ -592,7 +621,8 @@ def node_at(operand: Operand, values: list[Any], begins: Any) -> Node:
     """What a routine takes, as a node."""
     if operand.place < 0:
         number = cython.cast(Node, operand.number)
-        return new_node(number.kind, None, (), number.code, number.shape, number.strides, number.size, number.attr)
+        value = number.attr if operand.given < 0 else values[operand.given]
+        return new_node(number.kind, None, (), number.code, number.shape, number.strides, number.size, value)
     signature = cython.cast(NodeSignature, operand.base)
     begin = 0 if begins is None else begins[operand.place]
     base: Node
@@ -606,4 +636,4 @@ def node_at(operand: Operand, values: list[Any], begins: Any) -> Node:
     return viewed(alike, base, begin + operand.offset)
 
 
-__all__ = ["CallState", "Prepared", "Stacked", "is_capturable", "run_prepared", "run_stepped"]
+__all__ = ["A_NUMBER", "CallState", "Prepared", "Stacked", "is_capturable", "run_prepared", "run_stepped"]

@@ -116,46 +116,90 @@ inline void run_loop(Loop loop, void* data, char* const* start, const StridedSpa
 
 // ---------------------------------------------------------------- copies and choices
 
+// Elements as whole numbers, wherever they lie.
+template <int N>
+struct Word;
+template <>
+struct Word<1> { typedef uint8_t type __attribute__((may_alias)); };
+template <>
+struct Word<2> { typedef uint16_t type __attribute__((may_alias, aligned(1))); };
+template <>
+struct Word<4> { typedef uint32_t type __attribute__((may_alias, aligned(1))); };
+template <>
+struct Word<8> { typedef uint64_t type __attribute__((may_alias, aligned(1))); };
+template <>
+struct Word<16> { typedef unsigned __int128 type __attribute__((may_alias, aligned(1))); };
+
+// `step` counts elements; 0: what is in every element, -1: backwards, which compilers make vectors of.
+template <int N, int STEP>
+NL_CLONES void copy_line(const char* from, char* to, Size count) {
+    typedef typename Word<N>::type T;
+    const T* x = reinterpret_cast<const T*>(from);
+    T* y = reinterpret_cast<T*>(to);
+    const T first = *x;
+    for (Size i = 0; i < count; ++i) y[i] = STEP ? x[STEP * i] : first;
+}
+
 template <int N>
 void copy_loop(char** args, const Size* count, const Size* steps, void*) {
-    const char* from = args[0];
-    char* to = args[1];
-    if (steps[0] == N && steps[1] == N) {
-        std::memcpy(to, from, *count * N);
-        return;
+    // What is written could be a step, for all that the compiler knows.
+    const char* __restrict__ from = args[0];
+    char* __restrict__ to = args[1];
+    const Size many = *count, from_step = steps[0], to_step = steps[1];
+    if (!many) return;
+    if (to_step == N) {
+        if (from_step == N) {
+            std::memcpy(to, from, many * N);
+            return;
+        }
+        if (from_step == 0) return copy_line<N, 0>(from, to, many);
+        if (from_step == -N) return copy_line<N, -1>(from, to, many);
     }
-    for (Size i = 0; i < *count; ++i, from += steps[0], to += steps[1]) std::memcpy(to, from, N);
+    typedef typename Word<N>::type T;
+    Size i = 0;
+    for (; i + 4 <= many; i += 4, from += 4 * from_step, to += 4 * to_step) {
+        const T a = *reinterpret_cast<const T*>(from), b = *reinterpret_cast<const T*>(from + from_step);
+        const T c = *reinterpret_cast<const T*>(from + 2 * from_step), d = *reinterpret_cast<const T*>(from + 3 * from_step);
+        *reinterpret_cast<T*>(to) = a;
+        *reinterpret_cast<T*>(to + to_step) = b;
+        *reinterpret_cast<T*>(to + 2 * to_step) = c;
+        *reinterpret_cast<T*>(to + 3 * to_step) = d;
+    }
+    for (; i < many; ++i, from += from_step, to += to_step) *reinterpret_cast<T*>(to) = *reinterpret_cast<const T*>(from);
 }
 
 // Choices of elements side by side; what repeats is one element.
-template <class T, bool A_REPEATS, bool B_REPEATS>
-NL_CLONES void choice_line(const uint8_t* choice, const T* a, const T* b, T* to, Size count) {
+template <int N, bool A_REPEATS, bool B_REPEATS>
+NL_CLONES void choice_line(const uint8_t* choice, const char* from_a, const char* from_b, char* into, Size count) {
+    typedef typename Word<N>::type T;  // As an argument of a template it would be taken for aligned.
+    const T *a = reinterpret_cast<const T*>(from_a), *b = reinterpret_cast<const T*>(from_b);
+    T* to = reinterpret_cast<T*>(into);
     for (Size i = 0; i < count; ++i) {
         const T one = a[A_REPEATS ? 0 : i], other = b[B_REPEATS ? 0 : i];
         to[i] = choice[i] ? one : other;
     }
 }
 
-template <class T>
+template <int N>
 bool choose_line(char** args, Size count, const Size* steps) {
-    const Size size = sizeof(T);
+    const Size size = N;
     const bool a_repeats = !steps[1], b_repeats = !steps[2];
     if (steps[0] != 1 || steps[3] != size || (steps[1] != size && !a_repeats) || (steps[2] != size && !b_repeats)) return false;
-    if ((uintptr_t(args[1]) | uintptr_t(args[2]) | uintptr_t(args[3])) % size) return false;
-    const auto line = a_repeats ? b_repeats ? choice_line<T, true, true> : choice_line<T, true, false>
-                                : b_repeats ? choice_line<T, false, true> : choice_line<T, false, false>;
-    line(reinterpret_cast<const uint8_t*>(args[0]), reinterpret_cast<const T*>(args[1]), reinterpret_cast<const T*>(args[2]),
-         reinterpret_cast<T*>(args[3]), count);
+    const auto line = a_repeats ? b_repeats ? choice_line<N, true, true> : choice_line<N, true, false>
+                                : b_repeats ? choice_line<N, false, true> : choice_line<N, false, false>;
+    line(reinterpret_cast<const uint8_t*>(args[0]), args[1], args[2], args[3], count);
     return true;
 }
 
 template <int N>
 void choice_loop(char** args, const Size* count, const Size* steps, void*) {
-    if constexpr (N == 4) if (choose_line<uint32_t>(args, *count, steps)) return;
-    if constexpr (N == 8) if (choose_line<uint64_t>(args, *count, steps)) return;
-    for (Size i = 0; i < *count; ++i)
-        std::memcpy(args[3] + i * steps[3],
-                    *(args[0] + i * steps[0]) ? args[1] + i * steps[1] : args[2] + i * steps[2], N);
+    typedef typename Word<N>::type T;
+    if (choose_line<N>(args, *count, steps)) return;
+    const Size many = *count, choice_step = steps[0], a_step = steps[1], b_step = steps[2], to_step = steps[3];
+    const char *choice = args[0], *a = args[1], *b = args[2];
+    char* to = args[3];
+    for (Size i = 0; i < many; ++i, choice += choice_step, a += a_step, b += b_step, to += to_step)
+        *reinterpret_cast<T*>(to) = *reinterpret_cast<const T*>(*choice ? a : b);
 }
 
 inline Loop copy_of(int itemsize) {
@@ -225,12 +269,15 @@ NL_CLONES void cast_line(const char* from, char* to, Size count) {
 
 template <class To, class From>
 void cast_loop(char** args, const Size* count, const Size* steps, void*) {
-    if (steps[0] == sizeof(From) && steps[1] == sizeof(To)) return cast_line<To, From>(args[0], args[1], *count);
-    for (Size i = 0; i < *count; ++i) {
+    const Size many = *count, from_step = steps[0], to_step = steps[1];
+    if (from_step == sizeof(From) && to_step == sizeof(To)) return cast_line<To, From>(args[0], args[1], many);
+    const char* from = args[0];
+    char* to = args[1];
+    for (Size i = 0; i < many; ++i, from += from_step, to += to_step) {
         From x;
-        std::memcpy(&x, args[0] + i * steps[0], sizeof(From));
+        std::memcpy(&x, from, sizeof(From));
         const To y = cast_one<To, From>(x);
-        std::memcpy(args[1] + i * steps[1], &y, sizeof(To));
+        std::memcpy(to, &y, sizeof(To));
     }
 }
 
@@ -320,6 +367,14 @@ inline ReadLine read_line_of(int itemsize) {
     return read_line<16>;
 }
 
+// The place of an index in memory; false if it is out of bounds.
+inline bool add_place(int64_t index, Size extent, Size stride, Size& offset) {
+    if (index < 0) index += extent;
+    if (index < 0 || index >= extent) return false;
+    offset += index * stride;
+    return true;
+}
+
 // Read parts of memory at indices: `indexed` counts over the index arrays (its last argument is the result), `part`
 // over one part. False where an index is out of bounds.
 inline bool read_at(const char* from, const StridedSpace& indexed, char* const* start, const int* codes, const Size* shape,
@@ -328,11 +383,17 @@ inline bool read_at(const char* from, const StridedSpace& indexed, char* const* 
     char* args[MOST_ARGS];
     for (int k = 0; k <= indices; ++k) args[k] = start[k];
     Size at[MOST_AXES] = {0};
-    if (indices == 1 && part.rank == 0 && last >= 0) {
+    int varying = -1, others = 0;  // An index that changes along a line, and how many others do.
+    for (int k = 0; k < indices && last >= 0; ++k)
+        if (indexed.strides[k][last]) others += varying >= 0, varying = k;
+    if (part.rank == 0 && varying >= 0 && !others) {
         const ReadLine read = read_line_of(itemsize);
         do {
-            if (!read(from, args[0], codes[0], indexed.strides[0][last], shape[0], strides[0], args[1],
-                      indexed.strides[1][last], indexed.shape[last]))
+            Size offset = 0;
+            for (int k = 0; k < indices; ++k)
+                if (k != varying && !add_place(index_at(args[k], codes[k]), shape[k], strides[k], offset)) return false;
+            if (!read(from + offset, args[varying], codes[varying], indexed.strides[varying][last], shape[varying],
+                      strides[varying], args[indices], indexed.strides[indices][last], indexed.shape[last]))
                 return false;
         } while (next_position(indexed, last, at, args));
         return true;
@@ -340,12 +401,8 @@ inline bool read_at(const char* from, const StridedSpace& indexed, char* const* 
     const Loop copy = copy_of(itemsize);
     do {
         Size offset = 0;
-        for (int k = 0; k < indices; ++k) {
-            int64_t index = index_at(args[k], codes[k]);
-            if (index < 0) index += shape[k];
-            if (index < 0 || index >= shape[k]) return false;
-            offset += index * strides[k];
-        }
+        for (int k = 0; k < indices; ++k)
+            if (!add_place(index_at(args[k], codes[k]), shape[k], strides[k], offset)) return false;
         char* ends[2] = {const_cast<char*>(from) + offset, args[indices]};
         run_loop(copy, nullptr, ends, part);
     } while (next_position(indexed, indexed.rank, at, args));

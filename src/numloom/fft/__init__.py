@@ -1,5 +1,6 @@
 """Layer 9: Fourier transforms, by the names of `numpy.fft`; `scipy_backend` is for `scipy.fft.set_backend`."""
 
+from numloom.base.tracebacks import publish
 from numloom.base.wording import no_name
 from numloom.fft.frequencies import fftfreq, fftshift, ifftshift, rfftfreq
 from numloom.fft.transforms import (
@@ -57,3 +58,6 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> object:
     raise AttributeError(no_name(__name__, name, _MISSING, __all__, "; if SciPy has it, use scipy.fft on x.get()"))
+
+
+publish(globals(), __all__)

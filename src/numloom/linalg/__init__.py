@@ -3,6 +3,7 @@
 from numpy.linalg import LinAlgError
 
 from numloom.api.manipulation import matrix_transpose
+from numloom.base.tracebacks import publish
 from numloom.base.wording import no_name
 from numloom.linalg.decompositions import cholesky, eig, eigh, eigvals, eigvalsh, qr, svd, svdvals
 from numloom.linalg.equations import det, inv, lstsq, pinv, slogdet, solve, tensorinv, tensorsolve
@@ -70,3 +71,6 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> object:
     raise AttributeError(no_name(__name__, name, _MISSING, __all__, "; if SciPy has it, use scipy.linalg on x.get()"))
+
+
+publish(globals(), __all__)

@@ -324,7 +324,7 @@ def _weigh(choice: Choice, node: Node, layouts: dict[int, list[object]]) -> None
         return
     users = choice.users[number]
     widest = 0
-    for user in users:
+    for user in _through_views(choice, users):
         reader = nodes[user]
         # What is stored to a slice is read once for each of its elements.
         size = node.size if reader.kind == UPDATE else reader.size
@@ -335,9 +335,25 @@ def _weigh(choice: Choice, node: Node, layouts: dict[int, list[object]]) -> None
         (len(layouts.get(number, ())) > 1 and (own_loads.bit_count() > 1 or _costs_more(nodes, own_ops, 4)))
         # S5: several readers (which is free if they share a kernel), or repeated by broadcasting.
         or (len(users) > 1 and _costs_more(nodes, own_ops, 8 * 2 * ITEMSIZES[node.code]))
-        or (own_loads and widest >= 4 * node.size and _costs_more(nodes, own_ops, 7 if node.size > 1 else 100))
+        or (widest >= 4 * node.size and _costs_more(nodes, own_ops, _repeated(node, bool(own_loads))))
     ):
         _to_memory(node, choice.stored, choice.memory)
+
+
+def _through_views(choice: Choice, users: Sequence[int]) -> list[int]:
+    """Who reads a value, and who reads its views."""
+    found = list(users)
+    for user in found:  # Which grows.
+        if choice.nodes[user].kind == VIEW:
+            found.extend(choice.users[user])
+    return found
+
+
+def _repeated(node: Node, loads: bool) -> int:
+    """Instructions that elements may take which broadcasting repeats; what is made of counters alone reads nothing."""
+    if node.size == 1:
+        return 100
+    return 7 if loads else 15
 
 
 def _forget_read(choice: Choice, reader: Node) -> None:

@@ -2,6 +2,7 @@
 
 from numpy.polynomial import set_default_printstyle
 
+from numloom.base.tracebacks import publish
 from numloom.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, polynomial, polyutils
 from numloom.polynomial.chebyshev import Chebyshev
 from numloom.polynomial.hermite import Hermite
@@ -30,3 +31,6 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+publish(globals(), __all__)

@@ -1,5 +1,6 @@
 """Layer 9: random numbers. `default_rng` makes a generator; the older names share one."""
 
+from numloom.base.tracebacks import publish
 from numloom.base.wording import no_name
 from numloom.random.bit_generator import BitGenerator, Philox, SeedSequence
 from numloom.random.generator import Generator, default_rng
@@ -135,3 +136,6 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> object:
     raise AttributeError(no_name(__name__, name, _MISSING, __all__))
+
+
+publish(globals(), __all__)

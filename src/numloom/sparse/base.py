@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import numbers
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
@@ -19,7 +20,8 @@ from numloom.api import elementwise
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray
 from numloom.base.integers import as_integer, is_integer
-from numloom.sparse import combining, device, host
+from numloom.base.tracebacks import answer_for
+from numloom.sparse import combining, device, functions, host
 from numloom.sparse.where import CLASSES, in_tree, on_device
 
 _SUPPORTED = "?bBhHiIlLqQfdFD"
@@ -427,7 +429,20 @@ class SparseBase:
     __hash__ = None  # type: ignore[assignment]
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        """NumPy's functions of us: those that keep zeros, and operators with arrays on the left."""
+        """NumPy's functions of us: those that keep zeros, and operators with arrays on the left.
+
+        Of others a TypeError says what to do, if no operand of another library may know better.
+        """
+        found = self._of_ufunc(ufunc, method, inputs, options)
+        if found is NotImplemented and not any(map(_may_answer, (*inputs, *(options.get("out") or ())))):
+            name = f"{ufunc.__name__}{'' if method == '__call__' else '.' + method}"
+            raise TypeError(functions.refusal(f"numloom.{name}", self))
+        return found
+
+    def _of_ufunc(self, ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        if method == "reduce":
+            return functions.reduced(ufunc, inputs, options | _single(options))
+        options = dict(options)
         out = options.pop("out", None)
         if method != "__call__" or any(_DEFAULTS.get(name, value) is not value for name, value in options.items()):
             return NotImplemented
@@ -436,12 +451,36 @@ class SparseBase:
         name = _METHOD_OF.get(ufunc.__name__, ufunc.__name__)
         if len(inputs) == 1 and name in _UNARY:
             return getattr(self, name)()
+        if ufunc.__name__ == "square" and self._is_array:  # Of matrices SciPy's is the product.
+            return self.power(2)
+        if ufunc.__name__ == "power" and self._is_array and inputs[0] is self and is_scalar(inputs[1]):
+            return self ** inputs[1]
         if len(inputs) == 2 and ufunc.__name__ in _BINARY:
             straight, reflected = _BINARY[ufunc.__name__]
             if isinstance(inputs[0], SparseBase):
                 return getattr(inputs[0], straight)(inputs[1])
-            return getattr(self, reflected)(inputs[0])
+            return getattr(self, reflected)(inputs[0]) if hasattr(self, reflected) else NotImplemented
         return NotImplemented
+
+    def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """Functions of NumPy: what a method gives, or a TypeError that says what to use."""
+        if any(not issubclass(kind, (SparseBase, ndarray, np.ndarray, np.generic)) for kind in types):
+            return NotImplemented
+        return functions.of_numpy(function, args, options)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """Nothing: a dense array is made where a program asks for one.
+
+        Raises
+        ------
+        TypeError
+            Always, but where SciPy looks whether an operand is an array, which by its rule one of objects says.
+        """
+        if sys._getframe(1).f_globals.get("__name__", "").startswith("scipy.sparse."):
+            made = np.empty((), object)
+            made[()] = self
+            return made
+        raise TypeError(functions.refusal("numpy.asarray", self))
 
     @staticmethod
     def _into(out: Any, found: Any) -> Any:
@@ -708,6 +747,20 @@ _UNARY = frozenset(
     )
 )  # fmt: skip
 _DEFAULTS = {"where": True, "dtype": None}
+
+
+def _may_answer(x: Any) -> bool:
+    """Whether an operand is an array of another library."""
+    known = (SparseBase, ndarray, np.ndarray, np.generic)
+    return getattr(x, "__array_ufunc__", None) is not None and not isinstance(x, known)
+
+
+def _single(options: dict[str, Any]) -> dict[str, Any]:
+    """The output of a call by itself, which NumPy hands on in a tuple."""
+    out = options.get("out")
+    return {"out": out[0]} if isinstance(out, tuple) and len(out) == 1 else {}
+
+
 _METHOD_OF = {"negative": "__neg__", "absolute": "__abs__", "radians": "deg2rad", "degrees": "rad2deg"}
 _BINARY = {
     "add": ("__add__", "__radd__"),
@@ -780,5 +833,7 @@ def _rebuilt(name: str, parts: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
     kind: Any = CLASSES[name]
     return kind._made(tuple(asarray(part) for part in parts), shape)
 
+
+answer_for(SparseBase, functions.of_ours)
 
 __all__ = ["MatrixMixin", "SparseBase", "is_scalar"]

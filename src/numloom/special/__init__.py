@@ -4,6 +4,7 @@ Those that run on the host instead are listed in `numloom.ops.special.ON_HOST`.
 """
 
 from numloom.api.elementwise import cbrt, exp2, sinc
+from numloom.base.tracebacks import publish
 from numloom.base.wording import no_name
 from numloom.special.functions import (
     bdtr,
@@ -292,3 +293,6 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> object:
     raise AttributeError(no_name(__name__, name, _MISSING, __all__, "; if SciPy has it, use scipy.special on x.get()"))
+
+
+publish(globals(), __all__)

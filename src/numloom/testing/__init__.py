@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from numloom.api.timing import Benchmark, benchmark
+from numloom.base.tracebacks import publish
 from numloom.base.wording import no_name
 from numloom.testing.asserts import (
     assert_,
@@ -78,3 +79,6 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+publish(globals(), __all__)

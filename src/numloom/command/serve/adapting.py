@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import importlib
-import pkgutil
 from collections.abc import Callable
 from types import BuiltinFunctionType
 from typing import Any
 
+from numloom.base import later
 from numloom.command.serve.crossing import OURS, Crossing, kinds_of
 
 _ITEMS = ("__getitem__", "__setitem__")
@@ -40,7 +40,7 @@ class Adaptation:
         self._met.add(library)
         for path, names in METHODS.get(library, {}).items():
             try:
-                kind = pkgutil.resolve_name(path)
+                kind = later.load("pkgutil").resolve_name(path)
             except (AttributeError, ImportError):
                 continue  # another version of the library
             for name in names:

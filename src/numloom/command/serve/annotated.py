@@ -10,8 +10,9 @@ from typing import Any
 _COLOURS = {"results": "#3b7dd8", "recording": "#7c5cc4", "NumPy": "#e08a1e", "Python": "#c43c3c"}
 _OTHER = "#5a8f5a"
 _WORDS = {
-    "results": "running recorded work, and waiting for it", "recording": "recording calls", "NumPy": "NumPy",
-    "Python": "the program's own Python",
+    "results": "running recorded work", "recording": "recording calls", "NumPy": "NumPy",
+    "waiting": "waiting for a GPU",
+    "Python": "the program's own Python", "compiling": "planning and compiling", "copies": "copies to and from NumPy",
 }  # fmt: skip
 _MOST_LINES = 3000
 _STYLE = """
@@ -48,7 +49,7 @@ def page(data: dict[str, Any], title: str) -> str:
         f"<style>{_STYLE}</style></head><body>",
         f"<h1>{escape(title)}</h1>",
         f"<p>{seconds['total']:.3g} s on {escape(data['device'])}: in NumPy's functions numloom "
-        f"{seconds['numloom']:.3g} s and NumPy {seconds['numpy']:.3g} s, elsewhere {seconds['elsewhere']:.3g} s. "
+        f"{seconds['numloom']:.3g} s and NumPy {seconds['numpy']:.3g} s; elsewhere {seconds['elsewhere']:.3g} s. "
         f"{data['kernels']:,} kernels, {data['library_calls']:,} library calls.</p>",
         "<p>" + "".join(
             f'<span class="key" style="background:{_colour(kind)}"></span>{escape(_WORDS.get(kind, kind))}'

@@ -8,7 +8,6 @@ was taken of.
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from numloom.array.convert import from_host
 from numloom.array.ndarray import ndarray
+from numloom.base import later
 from numloom.base.dtypes import DTYPES, NUMPY_DTYPES
 
 Host = np.ndarray[Any, Any]
@@ -102,7 +102,7 @@ def odd_one(values: Iterable[Any]) -> str:
 def numpy_function(name: str) -> Any:
     """NumPy's function of a dotted name, as pickles of ours find it again."""
     module, _, last = f"numpy.{name}".rpartition(".")
-    return pkgutil.resolve_name(f"{module}:{last}")
+    return later.load("pkgutil").resolve_name(f"{module}:{last}")
 
 
 def remade(value: Any, change: Callable[[Any], Any]) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import linecache
 import os
 import time
@@ -10,8 +9,19 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
+from numloom.base import later
 from numloom.base.wording import counted
-from numloom.command.serve.lines import IMPORTS, PYTHON, RECORDING, RESULTS, LineTimes, total
+from numloom.command.serve.lines import (
+    COMPILING,
+    COPIES,
+    IMPORTS,
+    PYTHON,
+    RECORDING,
+    RESULTS,
+    WAITING,
+    LineTimes,
+    total,
+)
 from numloom.command.serve.lines import NUMPY as IN_NUMPY
 from numloom.command.serve.program import ServedProgram
 from numloom.device import registry
@@ -28,7 +38,8 @@ _LONG = 1e-3
 """Seconds of work that no small arrays take at a time."""
 _LOOKS = 20
 """Looks at results from one line that are worth a word."""
-_MOSTLY = {RESULTS: "recorded work", RECORDING: "recording", IN_NUMPY: "NumPy", PYTHON: "Python"}
+_MOSTLY = {RESULTS: "recorded work"}
+"""Causes that the text names otherwise than the data."""
 
 
 @dataclass
@@ -84,6 +95,8 @@ class Ledger:
         Whether random numbers were drawn by numloom; lines where a view of a copy became read-only.
     lines : LineTimes
         Seconds by line, where somebody lets it look.
+    start : float
+        Seconds from the process's start to the program's, where somebody says so.
     """
 
     def __init__(self, program: ServedProgram) -> None:
@@ -101,6 +114,7 @@ class Ledger:
         self.begin = time.perf_counter()
         self.end: float | None = None
         self.lines = LineTimes(program)
+        self.start = 0.0
         self._start = (counters.kernels, counters.library_calls, counters.flushes)
 
     # ------------------------------------------------------------ counting
@@ -145,7 +159,7 @@ class Ledger:
     def as_dict(self) -> dict[str, Any]:
         """The report as data, as `--report json` writes it."""
         kernels, library_calls, flushes = self._start
-        whole = self._whole()
+        whole, causes = self._whole(), self.lines.causes()
         functions = {
             f"numpy.{name}": {
                 "calls": dict(calls.count),
@@ -161,8 +175,10 @@ class Ledger:
                 "total": round(whole, 6),
                 "numloom": round(self.seconds[NUMLOOM], 6),
                 "numpy": round(self.seconds[NUMPY] + self.seconds[NUMBERS], 6),
-                "elsewhere": round(max(whole - sum(self.seconds.values()), 0.0), 6),
+                "start": round(self.start, 6),
+                "elsewhere": round(max(whole - max(sum(causes.values()), sum(self.seconds.values())), 0.0), 6),
             },
+            "causes": {kind: round(seconds, 6) for kind, seconds in causes.items()},
             "kernels": counters.kernels - kernels,
             "library_calls": counters.library_calls - library_calls,
             "runs_of_recorded_work": counters.flushes - flushes,
@@ -231,6 +247,12 @@ class Ledger:
                     f"looks at results {_times(looks.count)}, and waits each time: look less often, or at whole arrays"
                 )
             return "recorded work runs here, where its result is first needed: explain() of the array shows its kernels"
+        if kind == WAITING:
+            return "waits for the GPU here: recorded work runs where its result is first needed; look less often"
+        if kind == COMPILING:
+            return "plans and compiles new work, once: shapes that differ in each step are new work each time"
+        if kind == COPIES:
+            return "copies between NumPy's arrays and numloom's: make arrays once, and look at whole ones"
         if kind == RECORDING:
             return "records many small calls: work on more data in each call, whole arrays instead of rows"
         if kind == PYTHON:
@@ -242,7 +264,7 @@ class Ledger:
 
     def as_json(self) -> str:
         """The report as JSON text."""
-        return json.dumps(self.as_dict(), indent=2)
+        return str(later.load("json").dumps(self.as_dict(), indent=2))
 
     def _works_long(self) -> bool:
         """Whether recorded work takes milliseconds when it runs: arrays that operators gave, uncounted, are large."""
@@ -301,9 +323,15 @@ class Ledger:
         seconds = data["seconds"]
         lines = [
             "",
-            f"numloom: {_seconds(seconds['total'])} on {data['device']}; in NumPy's functions: numloom "
-            f"{_seconds(seconds['numloom'])}, NumPy {_seconds(seconds['numpy'])}; elsewhere "
-            f"{_seconds(seconds['elsewhere'])}",
+            f"numloom: {_seconds(seconds['total'])} on {data['device']}"
+            + (f", after {_seconds(seconds['start'])} to start" if seconds["start"] else "")
+            + f"; in NumPy's functions: numloom {_seconds(seconds['numloom'])}, NumPy {_seconds(seconds['numpy'])}",
+            "  "
+            + ", ".join(
+                f"{_MOSTLY.get(kind, kind)} {_seconds(spent)}"
+                for kind, spent in (*data["causes"].items(), ("elsewhere", seconds["elsewhere"]))
+                if spent >= 0.005 * seconds["total"] or kind == "elsewhere"
+            ),
             f"  {counted(data['kernels'], 'kernel')}, {counted(data['library_calls'], 'library call')}, "
             f"recorded work was run {_times(data['runs_of_recorded_work'])}",
             f"  copied to the device {_told(self.uploads)}, to the host {_told(self.downloads)}",

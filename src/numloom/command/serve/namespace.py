@@ -11,17 +11,18 @@ from typing import Any
 import numpy as np
 
 from numloom.array.ndarray import bind, ndarray
+from numloom.base import later
 from numloom.command.serve.adapting import Adaptation
 from numloom.command.serve.crossing import HOST, ODD, Crossing, held, kinds_of, odd_one
 from numloom.command.serve.dispatch import WRITTEN, Dispatcher, ServedFunction, Ufunc, told
 from numloom.command.serve.ledger import NUMPY
 from numloom.command.serve.program import Interception, ServedProgram
 from numloom.command.serve.standing import SCALARS, standing, standing_array, standing_scalar
-from numloom.command.serve.streams import Streams
 from numloom.device import registry
 from numloom.engine.state import watchers
 
 _MAIN = __name__.partition(".")[0]
+_STREAMS = "numloom.command.serve.streams"
 
 AS_IT_IS = ("typing.", "version.", "exceptions.", "dtypes.", "ctypeslib.", "f2py.", "distutils.")
 """Modules of NumPy that the program gets as they are."""
@@ -136,7 +137,6 @@ class Server:
         self._adaptation = Adaptation()
         self._interception = Interception(program, self.module, self._adaptation.meet)
         self._before: dict[str, Any] = {}
-        self._streams = Streams(self.dispatcher)
         self._special = self._specials()
 
     # ------------------------------------------------------------ modules and names
@@ -155,6 +155,8 @@ class Server:
             return self._modules.setdefault(path, Namespace(self, path, real))
         path = path.partition(".")[2]
         name = path.rpartition(".")[2]
+        if path.startswith("random.") and "random.seed" not in self._special:
+            self._special |= self._random()
         if path in self._special:
             return self._special[path]
         ours = _ours(path)
@@ -185,8 +187,7 @@ class Server:
         return real
 
     def _specials(self) -> dict[str, Any]:
-        streams, dispatcher = self._streams, self.dispatcher
-        random = np.random
+        dispatcher = self.dispatcher
 
         def is_scalar(element: Any) -> bool:
             return bool(element.is_scalar) if type(element) is ndarray else np.isscalar(element)
@@ -216,6 +217,14 @@ class Server:
             "isscalar": is_scalar,
             "vectorize": standing(np.vectorize, vectorize, ServedFunction),
             "load": load,
+        }
+        special |= {name: standing_scalar(getattr(np, name)) for name in SCALARS}
+        return special
+
+    def _random(self) -> dict[str, Any]:
+        """What `numpy.random` has of generators, which few programs ask for."""
+        streams, random = later.load(_STREAMS).Streams(self.dispatcher), np.random
+        return {
             "random.Generator": standing(random.Generator, streams.generator),
             "random.RandomState": standing(random.RandomState, streams.random_state),
             "random.default_rng": streams.default_rng,
@@ -223,8 +232,6 @@ class Server:
             "random.get_state": streams.get_state,
             "random.set_state": streams.set_state,
         }
-        special |= {name: standing_scalar(getattr(np, name)) for name in SCALARS}
-        return special
 
     # ------------------------------------------------------------ protocols: calls that pass by the namespace
 

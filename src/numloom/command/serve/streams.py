@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.base import later
 from numloom.command.serve.dispatch import Dispatcher, ServedFunction
 
 _MAIN = __name__.partition(".")[0]
@@ -74,7 +75,11 @@ class Streams:
 
     def __init__(self, dispatcher: Dispatcher) -> None:
         self.dispatcher = dispatcher
-        self.ours: Any = sys.modules[f"{_MAIN}.random"]
+
+    @property
+    def ours(self) -> Any:
+        """The module of numloom."""
+        return later.load(f"{_MAIN}.random")
 
     def default_rng(self, seed: Any = None) -> Any:
         """As `numpy.random.default_rng`."""

@@ -7,20 +7,26 @@ import threading
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from numloom.base import later
 from numloom.base.config import config
 from numloom.device.cpu import hostview, memory, threads
 from numloom.device.cpu.builder import Builder, CpuKernel
 from numloom.device.cpu.capture import ChainCapture
 from numloom.device.cpu.loops import Loops, packaged
-from numloom.device.cpu.module import CpuModule, Loader
 from numloom.device.cpu.routines import ROUTINES, bound
-from numloom.device.cpu.simt.texture import CpuHandle, CpuImage, surface_object, texture_object
 from numloom.device.interface import Capture, Captured, Image, Sampling, Strided, Texels
 from numloom.device.memory import KEPT_SCRATCH, NOTHING_KEPT, Buffer, Pool
+
+if TYPE_CHECKING:
+    from numloom.device.cpu.module import CpuModule, Loader
+    from numloom.device.cpu.simt.texture import CpuHandle, CpuImage
+
+_MODULE, _TEXTURE = "numloom.device.cpu.module", "numloom.device.cpu.simt.texture"
+"""What users' own kernels need."""
 
 
 class CpuDevice:
@@ -58,7 +64,7 @@ class CpuDevice:
         if threads.launch is not None:
             self.launch = threads.launch  # type: ignore[method-assign]
             self.bound = threads.bound  # type: ignore[method-assign]
-        self._modules = Loader(self.builder)
+        self._modules: Loader | None = None
         self._local = threading.local()
         self._loops: Loops | None = None
         self._loops_kernel: CpuKernel | None = None
@@ -128,16 +134,18 @@ class CpuDevice:
     def module(
         self, sources: Mapping[str, str], *, options: tuple[str, ...] = (), names: tuple[str, ...] = ()
     ) -> CpuModule:
+        if self._modules is None:
+            self._modules = later.load(_MODULE).Loader(self.builder)
         return self._modules.load(sources, options, names)
 
     def image(self, texels: Texels, flags: int) -> CpuImage:
-        return CpuImage(self.pool, texels, flags)
+        return later.load(_TEXTURE).CpuImage(self.pool, texels, flags)
 
     def texture(self, memory: Image | int, texels: Texels, sampling: Sampling) -> CpuHandle:
-        return texture_object(memory, texels, sampling)
+        return later.load(_TEXTURE).texture_object(memory, texels, sampling)
 
     def surface(self, image: Image) -> CpuHandle:
-        return surface_object(image)
+        return later.load(_TEXTURE).surface_object(image)
 
     def workspace(self, nbytes: int, counters: int) -> Buffer:
         if nbytes > KEPT_SCRATCH or self.pool.cache_limit == NOTHING_KEPT:

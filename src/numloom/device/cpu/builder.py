@@ -12,18 +12,24 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from numloom.base import later
 from numloom.base.config import config
 from numloom.base.errors import CompileError, DeviceError, MissingDependencyError, untraced
 from numloom.base.forking import BUILDING, anew, held
 from numloom.base.progress import COMPILING, Line, look
 from numloom.device.cache import DiskCache, key_of, shared
 from numloom.device.cpu.compiler import Compiler, find, load, require
-from numloom.device.cpu.faults import MARK, Faults
 from numloom.device.cpu.process import end
-from numloom.device.cpu.simt.build import runtime_text
 
+if TYPE_CHECKING:
+    from numloom.device.cpu.faults import Faults
+
+_FAULTS, _RUNTIME = "numloom.device.cpu.faults", "numloom.device.cpu.simt.build"
+"""What users' loops need."""
+MARK = "nl_guard.run("
+"""In the texts of users' loops."""
 BATCH = 8
 REFERENCE = b"in "
 
@@ -238,6 +244,11 @@ class Builder:
                 lambda: not any(kernel.queued for kernel in list(self._kernels.values())), timeout
             )
 
+    def queued(self) -> list[CpuKernel]:
+        """What waits to be compiled, or is being compiled."""
+        with self._changed:
+            return [kernel for kernel in list(self._kernels.values()) if kernel.queued and not kernel.ready]
+
     def forget(self) -> None:
         """Drop what is queued and not begun; who asks for one of these kernels again queues it again."""
         with self._changed:
@@ -316,9 +327,9 @@ class Builder:
     def faults(self) -> Faults:
         """What catches faults of users' loops, compiled at the first use."""
         if self._faults is None:
-            library = self.kernel(runtime_text(), "", wait=True).library
+            library = self.kernel(later.load(_RUNTIME).runtime_text(), "", wait=True).library
             assert library is not None
-            self._faults = Faults(library, self.error_address)
+            self._faults = later.load(_FAULTS).Faults(library, self.error_address)
         return self._faults
 
     def fault(self) -> DeviceError:
@@ -375,6 +386,12 @@ def _batch(waiting: list[CpuKernel]) -> list[CpuKernel]:
 
 
 _builders: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def unfinished() -> list[tuple[str, str]]:
+    """Texts and entries of the kernels that are queued and not compiled yet, of all builders."""
+    found = [kernel for builder in list(_builders) for kernel in builder.queued()]
+    return list(dict.fromkeys((kernel.text, kernel.entry) for kernel in found))
 
 
 def _at_exit() -> None:

@@ -13,8 +13,6 @@ from numloom.device.cpu.compiler import Compiler
 from numloom.device.cpu.simt.elf import ElfFile
 from numloom.device.cpu.simt.report import excerpt
 
-MARK = "nl_guard.run("
-"""In the texts of users' loops."""
 _LINES = ("-g1", "-gdwarf-4")
 _NEAR = 32
 """Bytes of code between a faulting instruction and that of the line to which it belongs, at most."""

@@ -3,7 +3,9 @@
 // One launch runs at a time; a second caller meanwhile does its work alone. `state` is odd while a launch is open.
 // A helper announces itself in `inside` before it reads `state` again, and the caller, having closed the launch,
 // waits until `inside` is zero: whichever comes first in the single order of these operations, no helper reads the
-// job after its launch is over. Helpers spin for a moment after work and then sleep.
+// job after its launch is over. Whoever waits, helpers for work and the caller for helpers, spins for a moment and then
+// sleeps, so that a helper that lost its core to another program gets it back. As many helpers are woken as there are
+// pieces of work.
 #pragma once
 
 #include <atomic>
@@ -51,15 +53,14 @@ class ThreadPool {
         chunk = chunk_of(items_, grain_);
         next.store(0, std::memory_order_relaxed);
         state.fetch_add(1);  // open
-        if (sleepers.load() > 0) {
-            { std::lock_guard<std::mutex> guard(mutex); }
-            wake.notify_all();
-        }
+        if (sleepers.load() > 0) rouse((items_ - 1) / chunk);
         work();
         state.fetch_add(1);  // closed
-        for (int turn = 0; inside.load() != 0; ++turn) {
-            if (turn < 2000) relax();
-            else std::this_thread::yield();
+        if (!spun([&] { return inside.load() == 0; })) {
+            std::unique_lock<std::mutex> guard(mutex);
+            waiting.store(true);
+            done.wait(guard, [&] { return inside.load() == 0; });
+            waiting.store(false);
         }
         last = std::chrono::steady_clock::now();
         launching.unlock();
@@ -73,6 +74,25 @@ class ThreadPool {
     }
 
   private:
+    // Wake helpers for so many pieces of work.
+    void rouse(long long pieces) {
+        { std::lock_guard<std::mutex> guard(mutex); }
+        if (pieces >= started) wake.notify_all();
+        else for (; pieces > 0; --pieces) wake.notify_one();
+    }
+
+    // Whether something comes true within a moment.
+    template <class F> bool spun(F&& is_true) const {
+        const auto begin = std::chrono::steady_clock::now();
+        do {
+            for (int turn = 0; turn < 64; ++turn) {
+                if (is_true()) return true;
+                relax();
+            }
+        } while (std::chrono::steady_clock::now() - begin < std::chrono::microseconds(SPIN));
+        return false;
+    }
+
     // A multiple of the grain that gives each thread several turns, so that one that is late costs little.
     long long chunk_of(long long items_, long long grain_) const {
         if (grain_ < 1) grain_ = 1;
@@ -111,7 +131,10 @@ class ThreadPool {
                 seen = now;
                 work();
             }
-            inside.fetch_sub(1);
+            if (inside.fetch_sub(1) == 1 && waiting.load()) {
+                { std::lock_guard<std::mutex> guard(mutex); }
+                done.notify_one();
+            }
         }
     }
 
@@ -122,13 +145,7 @@ class ThreadPool {
     }
 
     void wait(std::uint64_t seen) {
-        const auto start_time = std::chrono::steady_clock::now();
-        do {
-            for (int turn = 0; turn < 64; ++turn) {
-                if (open(seen)) return;
-                relax();
-            }
-        } while (std::chrono::steady_clock::now() - start_time < std::chrono::microseconds(30));
+        if (spun([&] { return open(seen); })) return;
         std::unique_lock<std::mutex> guard(mutex);
         sleepers.fetch_add(1);
         wake.wait(guard, [&] { return open(seen); });
@@ -136,6 +153,7 @@ class ThreadPool {
     }
 
     static constexpr long long FEW = 4;
+    static constexpr int SPIN = 30;  // microseconds, about what waking takes
     int wanted;
     int started = 0;
     std::chrono::steady_clock::time_point last{};
@@ -146,10 +164,12 @@ class ThreadPool {
     std::mutex launching;
     std::mutex mutex;
     std::condition_variable wake;
+    std::condition_variable done;
     alignas(64) std::atomic<std::uint64_t> state{0};
     alignas(64) std::atomic<int> inside{0};
     std::atomic<int> sleepers{0};
     std::atomic<bool> retired{false};
+    std::atomic<bool> waiting{false};
     alignas(64) std::atomic<long long> next{0};
 };
 

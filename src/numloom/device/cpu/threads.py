@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import concurrent.futures
 import ctypes
-import os
 from typing import Any
 
 from numloom.base.config import config
 from numloom.base.forking import anew
+from numloom.device.cpu.cores import available
 
 try:
     from numloom.device.cpu import _threads  # type: ignore[attr-defined]
@@ -24,18 +24,6 @@ compiled: Any = _threads
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 CHUNKS_PER_THREAD = 4
-
-
-def available() -> int:
-    """Cores that this process may use, by affinity and by the container's quota."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    try:
-        with open("/sys/fs/cgroup/cpu.max", encoding="ascii") as file:
-            quota, period = file.read().split()
-        cores = min(cores, max(1, round(int(quota) / int(period))))
-    except (OSError, ValueError):
-        pass
-    return cores
 
 
 def count() -> int:
@@ -52,7 +40,7 @@ def run_uncompiled(entry: int, params: int, items: int, grain: int) -> None:
     global _executor, _threads
     function = ENTRY(entry)
     if _threads == 0:
-        _threads = config.num_threads or available()
+        _threads = count()
     if items <= grain or _threads == 1:
         function(params, 0, items)
         return

@@ -19,6 +19,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from numloom.base import later
 from numloom.base.config import config
 from numloom.base.errors import DeviceError, MissingDependencyError, OutOfMemoryError
 from numloom.device.cpu.hostview import as_bytes
@@ -40,6 +41,8 @@ try:
     from numloom.device.cuda._read import Read  # type: ignore[import-not-found]
 except ImportError:
     Launch = Read = Replay = None
+
+later.prepare()  # The compiled classes that came with them.
 
 STREAM = 0
 PLAIN_SHARED = 48 << 10  # bytes of dynamic shared memory that need no asking

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import importlib.util
 import os
 from typing import Any
 
@@ -26,9 +27,16 @@ def bindings() -> Any:
         with importing:
             from cuda.bindings import driver
     except ImportError as error:
-        raise MissingDependencyError("the CUDA bindings (cuda-bindings) are not installed", _INSTALL) from error
+        raise _no_bindings() from error
     return driver
 
+
+def _no_bindings() -> MissingDependencyError:
+    return MissingDependencyError("the CUDA bindings (cuda-bindings) are not installed", _INSTALL)
+
+
+LIBRARY = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
+"""The driver's library."""
 
 # Errors after which a context is of no use any more.
 _FATAL = frozenset(
@@ -137,25 +145,44 @@ def address_of(name: str) -> int:
     found = bindings().cuGetProcAddress(name.encode(), LEAST_VERSION, 0)
     if not found[0] and found[1]:
         return int(found[1])
-    library = ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
+    library = ctypes.CDLL(LIBRARY)
     # Names with 64-bit arguments end so in the library.
     exported = getattr(library, f"{name}_v2", None) or getattr(library, name)
     return ctypes.cast(exported, ctypes.c_void_p).value or 0
+
+
+_NO_LIBRARY = "the NVIDIA driver's library is not there ({}): install a driver of version 580 or newer"
+
+
+def _lacking() -> str:
+    """What is not installed, found out without importing the bindings, which takes a third of numloom's own import."""
+    try:
+        there = importlib.util.find_spec("cuda.bindings") is not None
+    except (ImportError, ValueError):
+        there = False
+    if not there:
+        return str(_no_bindings())
+    try:
+        ctypes.CDLL(LIBRARY)
+    except OSError as error:
+        return _NO_LIBRARY.format(type(error).__name__)
+    return ""
 
 
 @functools.cache
 def missing() -> str | None:
     """None where a GPU can be used, else what is missing and the cure, in one sentence."""
     with importing:  # A child that begins while the driver starts would wait in it for ever.
+        why = _lacking()
+        if why:
+            return why
         try:
             driver = bindings()
+            (code,) = driver.cuInit(0)
         except MissingDependencyError as error:
             return str(error)
-        try:
-            (code,) = driver.cuInit(0)
         except Exception as error:  # The bindings raise their own kinds where libcuda cannot be loaded.
-            why = type(error).__name__
-            return f"the NVIDIA driver's library is not there ({why}): install a driver of version 580 or newer"
+            return _NO_LIBRARY.format(type(error).__name__)
         if code != driver.CUresult.CUDA_SUCCESS:
             return f"the NVIDIA driver does not start ({code.name}): check that `nvidia-smi` works on this machine"
         state.process = os.getpid()

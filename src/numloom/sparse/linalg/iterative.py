@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,16 +16,10 @@ from numloom.api.elementwise import conj, sqrt, where
 from numloom.api.products import vdot
 from numloom.array.convert import asarray
 from numloom.sparse import host
-from numloom.sparse.linalg.operator import aslinearoperator, for_scipy
+from numloom.sparse.linalg.operator import LinearOperator, aslinearoperator, for_scipy
 from numloom.sparse.where import on_device
 
 Array = Any
-_BLOCK = 16
-"""Steps of conjugate gradients between two looks at the residual, at most."""
-
-
-def _for_user(callback: Any) -> Any:
-    return None if callback is None else lambda x: callback(host.wrap(np.array(x)))
 
 
 def by_scipy(name: str, A: Any, b: Any, M: Any = None, callback: Any = None, **options: Any) -> Any:
@@ -32,7 +28,7 @@ def by_scipy(name: str, A: Any, b: Any, M: Any = None, callback: Any = None, **o
     if M is not None:
         options["M"] = for_scipy(M)
     if callback is not None:
-        options["callback"] = _for_user(callback)
+        options["callback"] = lambda x: callback(host.wrap(np.array(x)))
     given = {key: host.host_value(value) for key, value in options.items()}
     known = host.GivenArrays(b, *options.values())  # Of a right side of zeros SciPy gives that itself.
     return host.wrap(getattr(scipy.sparse.linalg, name)(for_scipy(A), host.host_value(b), **given), known)
@@ -43,21 +39,64 @@ def vector_norm(x: Array) -> Array:
     return sqrt(vdot(x, x).real)
 
 
-def system(A: Any, b: Any, x0: Any, M: Any) -> tuple[Any, Any, Array, Array, np.dtype[Any]]:
-    """Operator, preconditioner, right side and start of a system of equations, checked."""
-    A, b = aslinearoperator(A), asarray(b)
-    if A.shape[0] != A.shape[1]:
-        raise ValueError(f"expected square matrix, but got shape={A.shape}")
+@dataclass(slots=True)
+class System:
+    """Equations ``A x = b`` in our arrays: `x` so far, a norm of residuals that is small enough, what became of it."""
+
+    A: LinearOperator
+    M: LinearOperator | None
+    b: Array
+    x: Array
+    begun: bool
+    dtype: np.dtype[Any]
+    limit: float
+    info: int = 0
+    taken: int = 0
+
+    def residual(self) -> Array:
+        """That of `x`."""
+        return self.b - self.A.matvec(self.x) if self.begun else self.b.copy()
+
+    def prepared(self, v: Array) -> Array:
+        """A vector times what resembles the inverse of `A`."""
+        return v if self.M is None else self.M.matvec(v)
+
+
+def solved(
+    norms: Callable[[System], Iterator[Any]], A: Any, b: Any, M: Any, callback: Any, x0: Any, rtol: float,
+    maxiter: int | None, atol: float = 0.0, every: int = 1, most: int = 10,
+) -> tuple[Array, int]:  # fmt: skip
+    """The frame of our solvers: what comes before the first step, between two of them, and after the last.
+
+    `norms` yields the residual's norm at the start and after each step, with `x` in its system; it ends if it cannot go
+    on. At most `every` steps lie between two looks at the norm; `most` steps for each row are taken by default.
+    """
+    A, b, M = aslinearoperator(A), asarray(b), None if M is None else aslinearoperator(M)
     n = A.shape[0]
+    if n != A.shape[1]:
+        raise ValueError(f"expected square matrix, but got shape={A.shape}")
     if b.shape not in ((n,), (n, 1)):
         raise ValueError(f"shapes of A {A.shape} and b {b.shape} are incompatible")
-    dtype = np.result_type(A.dtype, b.dtype, np.float32 if "f" in (A.dtype.char, b.dtype.char) else np.float64)
-    M = None if M is None else aslinearoperator(M)
     if M is not None and M.shape != A.shape:
         raise ValueError("matrix and preconditioner have different shapes")
+    dtype = np.result_type(A.dtype, b.dtype, np.float32 if "f" in (A.dtype.char, b.dtype.char) else np.float64)
     b = b.reshape(n).astype(dtype)
     x = zeros(n, dtype) if x0 is None else asarray(x0).reshape(n).astype(dtype).copy()
-    return A, M, b, x, dtype
+    size = float(vector_norm(b))
+    if size == 0:
+        return b, 0
+    steps = most * n if maxiter is None else maxiter
+    s, look = System(A, M, b, x, x0 is not None, dtype, max(float(atol), float(rtol) * size)), 0
+    for step, norm in enumerate(norms(s)):
+        if step and callback is not None:
+            callback(s.x)
+        if step >= min(look, steps):
+            if not float(norm) > s.limit:  # A residual of NaN, after a division by 0, is no solution and stays.
+                return s.x, 0 if float(norm) == float(norm) else steps
+            if step >= steps:
+                return s.x, s.taken or step
+            look = step + (1 if callback is not None else min(step + 1, every))
+    return s.x, s.info
 
 
 def cg(
@@ -95,36 +134,23 @@ def cg(
     """
     if not on_device():
         return by_scipy("cg", A, b, M, callback, x0=x0, rtol=rtol, atol=atol, maxiter=maxiter)  # type: ignore[no-any-return]
-    A, M, b, x, _ = system(A, b, x0, M)
-    size = float(vector_norm(b))
-    if size == 0:
-        return b, 0
-    limit = max(float(atol), float(rtol) * size)
-    steps = 10 * A.shape[0] if maxiter is None else maxiter
-    r = b - A.matvec(x) if x0 is not None else b.copy()
-    p = before = None
-    left, block = steps, 1
-    while left > 0:
-        # Several steps between two looks at the residual: those after it was small enough change nothing.
-        for _ in range(min(block, left)):
-            z = r if M is None else M.matvec(r)
-            rho = vdot(r, z)
-            square = rho.real if M is None else vdot(r, r).real
-            live = sqrt(square) > limit
-            p = z if p is None else z + (rho / before) * p
-            q = A.matvec(p)
-            alpha = rho / vdot(p, q)
-            x = where(live, x + alpha * p, x)
-            r = where(live, r - alpha * q, r)
-            before = rho
-        if not live:  # A residual of NaN, after a division by 0, is no solution and stays.
-            return x, 0 if float(square) == float(square) else steps
-        left -= min(block, left)
-        if callback is None:
-            block = min(2 * block, _BLOCK)
-        else:
-            callback(x)
-    return x, 0 if float(vector_norm(r)) <= limit else steps
+    return solved(_cg, A, b, M, callback, x0, rtol, maxiter, atol, every=16)
+
+
+def _cg(s: System) -> Iterator[Any]:
+    r, p, before = s.residual(), None, None
+    while True:
+        z = s.prepared(r)
+        rho = vdot(r, z)
+        norm = sqrt(rho.real if s.M is None else vdot(r, r).real)
+        yield norm
+        live = norm > s.limit  # Steps after the residual was small enough change nothing, so few are looked at.
+        p = z if p is None else z + (rho / before) * p
+        q = s.A.matvec(p)
+        alpha = rho / vdot(p, q)
+        s.x = where(live, s.x + alpha * p, s.x)
+        r = where(live, r - alpha * q, r)
+        before = rho
 
 
 def gmres(
@@ -161,48 +187,38 @@ def gmres(
     >>> x.round(6).tolist(), info
     ([1.5, 1.0], 0)
     """
+    given = {"x0": x0, "rtol": rtol, "maxiter": maxiter, "atol": atol}
     if not on_device() or callback is not None:
-        return by_scipy(  # type: ignore[no-any-return]
-            "gmres", A, b, M, callback, x0=x0, rtol=rtol, atol=atol, restart=restart, maxiter=maxiter,
-            callback_type=callback_type,
-        )  # fmt: skip
-    A, M, b, x, dtype = system(A, b, x0, M)
-    n = A.shape[0]
-    size = float(vector_norm(b))
-    if size == 0:
-        return b, 0
-    limit = max(float(atol), float(rtol) * size)
-    restart = min(20 if restart is None else restart, n)
-    rounds = 10 * n if maxiter is None else maxiter
-    taken = 0
-    for _ in range(rounds):
-        r = b - A.matvec(x)
+        return by_scipy("gmres", A, b, M, callback, restart=restart, callback_type=callback_type, **given)  # type: ignore[no-any-return]
+    return solved(functools.partial(_gmres, restart or 20), A, b, M, None, **given)
+
+
+def _gmres(restart: int, s: System) -> Iterator[float]:
+    n = len(s.b)
+    restart = min(restart, n)
+    while True:
+        r = s.residual()
         beta = float(vector_norm(r))
-        if beta <= limit:
-            return x, 0
-        basis = zeros((restart + 1, n), dtype)
+        yield beta
+        basis = zeros((restart + 1, n), s.dtype)
         basis[0] = r / beta
-        h = np.zeros((restart + 1, restart), dtype)
-        used = 0
+        h = np.zeros((restart + 1, restart), s.dtype)
         for k in range(restart):
-            direction = basis[k] if M is None else M.matvec(basis[k])
-            w = A.matvec(direction)
+            w = s.A.matvec(s.prepared(basis[k]))
             for _again in range(2):  # Twice is enough: what rounding leaves of the earlier vectors is taken away.
                 part = conj(basis[: k + 1]) @ w
                 w = w - part @ basis[: k + 1]
                 h[: k + 1, k] += part.get()
             h[k + 1, k] = float(vector_norm(w))
-            used, taken = k + 1, taken + 1
-            right = np.zeros(used + 1, dtype)
+            used, s.taken = k + 1, s.taken + 1
+            right = np.zeros(used + 1, s.dtype)
             right[0] = beta
             y = np.linalg.lstsq(h[: used + 1, :used], right, rcond=None)[0]
             left = float(np.linalg.norm(right - h[: used + 1, :used] @ y))
-            if left <= limit or abs(h[k + 1, k]) <= np.finfo(dtype).eps * beta:
+            if left <= s.limit or abs(h[k + 1, k]) <= np.finfo(s.dtype).eps * beta:
                 break
             basis[k + 1] = w / h[k + 1, k].real
-        step = asarray(y) @ basis[:used]
-        x = x + (step if M is None else M.matvec(step))
-    return x, 0 if float(vector_norm(b - A.matvec(x))) <= limit else taken
+        s.x, s.begun = s.x + s.prepared(asarray(y) @ basis[:used]), True
 
 
 def _solver(name: str, summary: str) -> Callable[..., Any]:
@@ -229,6 +245,6 @@ lsqr = _solver("lsqr", "Least squares by Golub and Kahan's bidiagonalisation.")
 lsmr = _solver("lsmr", "Least squares, by minimal residuals of the normal equations.")
 
 __all__ = [
-    "bicg", "by_scipy", "cg", "cgs", "gcrotmk", "gmres", "lgmres", "lsmr", "lsqr", "qmr", "system", "tfqmr",
+    "System", "bicg", "by_scipy", "cg", "cgs", "gcrotmk", "gmres", "lgmres", "lsmr", "lsqr", "qmr", "solved", "tfqmr",
     "vector_norm",
 ]  # fmt: skip

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from numloom.api.creation import zeros
 from numloom.api.products import vdot
-from numloom.sparse.linalg.iterative import by_scipy, system, vector_norm
+from numloom.sparse.linalg.iterative import System, by_scipy, solved, vector_norm
 from numloom.sparse.where import on_device
 
 Array = Any
@@ -43,54 +44,39 @@ def bicgstab(
     """
     if not on_device():
         return by_scipy("bicgstab", A, b, M, callback, x0=x0, rtol=rtol, atol=atol, maxiter=maxiter)  # type: ignore[no-any-return]
-    A, M, b, x, dtype = system(A, b, x0, M)
-    size = float(vector_norm(b))
-    if size == 0:
-        return b, 0
-    limit = max(float(atol), float(rtol) * size)
-    steps = 10 * A.shape[0] if maxiter is None else maxiter
-    tiny = np.finfo(dtype).eps ** 2
+    return solved(_bicgstab, A, b, M, callback, x0, rtol, maxiter, atol)
 
-    def prepared(v: Array) -> Array:
-        return v if M is None else M.matvec(v)
 
-    r = b - A.matvec(x) if x0 is not None else b.copy()
-    shadow: Array = r
+def _bicgstab(s: System) -> Iterator[Any]:
+    tiny = np.finfo(s.dtype).eps ** 2
+    shadow = r = s.residual()
     p: Array = None
     v: Array = None
-    before: Any = 1
-    alpha: Any = 1
-    omega: Any = 1
-    for _ in range(steps):
-        if float(vector_norm(r)) <= limit:
-            return x, 0
+    before = alpha = omega = 1
+    while True:
+        yield vector_norm(r)
         rho = vdot(shadow, r)
-        if abs(complex(rho)) < tiny:
-            return x, -10
-        if p is None:
-            p = r
-        else:
-            if abs(complex(omega)) < tiny:
-                return x, -11
-            p = r + (rho / before) * (alpha / omega) * (p - omega * v)
-        direction = prepared(p)
-        v = A.matvec(direction)
+        s.info = -10 if abs(complex(rho)) < tiny else -11 if abs(complex(omega)) < tiny else 0
+        if s.info:
+            return
+        p = r if p is None else r + (rho / before) * (alpha / omega) * (p - omega * v)
+        direction = s.prepared(p)
+        v = s.A.matvec(direction)
         along = vdot(shadow, v)
         if complex(along) == 0:
-            return x, -11
+            s.info = -11
+            return
         alpha = rho / along
         r = r - alpha * v
-        if float(vector_norm(r)) <= limit:
-            return x + alpha * direction, 0
-        second = prepared(r)
-        t = A.matvec(second)
+        s.x = s.x + alpha * direction
+        if float(vector_norm(r)) <= s.limit:
+            return
+        second = s.prepared(r)
+        t = s.A.matvec(second)
         omega = vdot(t, r) / vdot(t, t)
-        x = x + alpha * direction + omega * second
+        s.x = s.x + omega * second
         r = r - omega * t
         before = rho
-        if callback is not None:
-            callback(x)
-    return x, 0 if float(vector_norm(r)) <= limit else steps
 
 
 def minres(
@@ -126,33 +112,35 @@ def minres(
     >>> x.round(6).tolist(), info
     ([1.0, -0.5], 0)
     """
+    given = {"x0": x0, "rtol": rtol, "maxiter": maxiter}
     if not on_device() or show or check:
-        return by_scipy(  # type: ignore[no-any-return]
-            "minres", A, b, M, callback, x0=x0, rtol=rtol, shift=shift, maxiter=maxiter, show=show, check=check
-        )
-    A, M, b, x, dtype = system(A, b, x0, M)
-    if dtype.kind == "c":
+        return by_scipy("minres", A, b, M, callback, shift=shift, show=show, check=check, **given)  # type: ignore[no-any-return]
+    return solved(functools.partial(_minres, float(rtol), shift), A, b, M, callback, most=5, **given)
+
+
+def _minres(rtol: float, shift: float, s: System) -> Iterator[float]:
+    """Its own measures say when it ends: of the residual beside `A` and `x`, and of what rounding allows."""
+    if s.dtype.kind == "c":
         raise TypeError("minres is for real symmetric matrices here; use cg or gmres for complex ones")
-    b, x = b.astype(np.float64), x.astype(np.float64)  # as SciPy's result is, also of float32
-    n = A.shape[0]
-    steps = 5 * n if maxiter is None else maxiter
-    eps = float(np.finfo(dtype).eps)
-    u = b - A.matvec(x) if x0 is not None else b.copy()
-    y = u if M is None else M.matvec(u)
+    eps = float(np.finfo(s.dtype).eps)
+    s.b, s.x = s.b.astype(np.float64), s.x.astype(np.float64)  # as SciPy's result is, also of float32
+    u = s.residual()
+    y = s.prepared(u)
     square = float(vdot(u, y).real)
     if square < 0:
         raise ValueError("indefinite preconditioner")
-    if square == 0 or float(vector_norm(b)) == 0:
-        return (x, 0) if square == 0 else (b, 0)
+    if square == 0:
+        return
     # Lanczos' vectors u and their lengths beta; T is made triangular by rotations (cos, sin).
     beta = first = left = math.sqrt(square)
     before_u, before_beta = None, 0.0
     cos, sin, above, corner = -1.0, 0.0, 0.0, 0.0
-    d1 = d2 = zeros(n)
-    norm2, largest, smallest = 0.0, 0.0, float(np.finfo(dtype).max)
-    for step in range(1, steps + 1):
+    norm2, largest, smallest, done = 0.0, 0.0, float(np.finfo(s.dtype).max), False
+    d1 = d2 = zeros(len(s.b))
+    while True:
+        yield 0.0 if done else math.inf
         v = y / beta
-        y = A.matvec(v)
+        y = s.A.matvec(v)
         if shift:
             y = y - shift * v
         if before_u is not None:
@@ -160,13 +148,13 @@ def minres(
         alpha = float(vdot(v, y).real)
         y = y - (alpha / beta) * u
         before_u, u = u, y
-        y = u if M is None else M.matvec(u)
+        y = s.prepared(u)
         before_beta, square = beta, float(vdot(u, y).real)
         if square < 0:
             raise ValueError("non-symmetric matrix")
         beta = math.sqrt(square)
         norm2 += alpha**2 + before_beta**2 + beta**2
-        alone = step == 1 and beta <= 10 * eps * first  # b is an eigenvector
+        alone = largest == 0 and beta <= 10 * eps * first  # b is an eigenvector
         two_above, over = above, cos * corner + sin * alpha
         bar, above, corner = sin * corner - cos * alpha, sin * beta, -cos * beta
         root = math.hypot(bar, corner)
@@ -174,17 +162,12 @@ def minres(
         cos, sin = bar / gamma, beta / gamma
         along, left = cos * left, sin * left
         d1, d2 = d2, (v - two_above * d1 - over * d2) / gamma
-        x = x + along * d2
+        s.x = s.x + along * d2
         largest, smallest = max(largest, gamma), min(smallest, gamma)
-        size, length = math.sqrt(norm2), float(vector_norm(x))
-        residual = left / (size * length) if size and length else math.inf
-        gradient = root / size if size else math.inf
-        if callback is not None:
-            callback(x)
-        done = alone or residual <= max(rtol, eps / 2) or gradient <= max(rtol, eps / 2)
-        if done or size * length * eps >= first or largest >= 0.1 / eps * smallest:
-            return x, 0
-    return x, steps
+        size, length = math.sqrt(norm2), float(vector_norm(s.x))
+        small = max(rtol, eps / 2) * size  # for the residual beside `A` and `x`, and for its gradient beside `A`
+        done = alone or (left <= small * length and length > 0) or root <= small
+        done = done or size * length * eps >= first or largest >= 0.1 / eps * smallest
 
 
 __all__ = ["bicgstab", "minres"]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from numloom.base import later
 from numloom.device.cuda.routines.compaction import compress, nonzero
 from numloom.device.cuda.routines.correlation import correlate
 from numloom.device.cuda.routines.counting import bincount, histogram
@@ -23,6 +24,8 @@ from numloom.device.cuda.routines.scattering import scatter
 from numloom.device.cuda.routines.scripts import Remembered, recorded, recorded_in_place
 from numloom.device.cuda.routines.solver import ROUTINES as FACTORIZATIONS
 from numloom.device.cuda.routines.summing import weighted_bincount
+
+later.prepare()  # The compiled classes that came with them.
 
 ROUTINES: dict[str, Callable[..., Any]] = {
     "argpartition": argpartition,

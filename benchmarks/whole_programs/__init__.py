@@ -1,0 +1,1 @@
+"""Whole NumPy programs, unchanged, under NumPy and under ``python -m numloom run``."""

@@ -1,0 +1,42 @@
+"""Modules that are imported when something of them is asked for, so that programs that need none start sooner."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from types import ModuleType
+
+from numloom.base.forking import importing
+
+_afterwards: list[Callable[[], None]] = []
+
+
+def load(name: str) -> ModuleType:
+    """The module of this name, imported at the first call.
+
+    Examples
+    --------
+    >>> load("math").sqrt(9.0)
+    3.0
+    """
+    found = sys.modules.get(name)
+    if found is None or getattr(found.__spec__, "_initializing", False):
+        with importing:
+            found = importlib.import_module(name)
+        prepare()
+    return found
+
+
+def prepare() -> None:
+    """Do what is done after each import by `load`: for modules that may be imported by others, too."""
+    for act in _afterwards:
+        act()
+
+
+def afterwards(function: Callable[[], None]) -> None:
+    """Call this after each import by `load`: for what is done to all modules that are there."""
+    _afterwards.append(function)
+
+
+__all__ = ["afterwards", "load", "prepare"]

@@ -1,0 +1,52 @@
+"""Modules that are imported when they are asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from numloom.base import later
+
+
+def modules_after(program: str) -> set[str]:
+    told = subprocess.run(
+        [sys.executable, "-c", f"import sys\n{program}\nprint(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(told.stdout.split())
+
+
+def test_a_module_is_imported_once_and_then_acted_upon(monkeypatch, tmp_path):
+    (tmp_path / "asked_for_later.py").write_text("number = 3\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    acts = []
+    monkeypatch.setattr(later, "_afterwards", [lambda: acts.append("asked_for_later" in sys.modules)])
+    try:
+        assert later.load("asked_for_later").number == 3
+        assert later.load("asked_for_later") is sys.modules["asked_for_later"]
+    finally:
+        del sys.modules["asked_for_later"]
+    assert acts == [True]
+
+
+def test_what_few_programs_need_is_not_imported_at_the_start():
+    rare = ("compiled", "cuda", "fft", "kernels", "linalg", "polynomial", "random", "sparse", "special", "testing")
+    found = modules_after("import numloom")
+    assert not found & {*(f"numloom.{name}" for name in rare), "cuda.bindings.driver", "numloom.device.cuda.backend"}
+    used = modules_after(
+        "import numloom as nl\nassert nl.fft.fft and nl.poly1d and nl.ElementwiseKernel and nl.special.erf"
+    )
+    assert {"numloom.fft", "numloom.polynomial.poly1d", "numloom.kernels.elementwise", "numloom.special"} <= used
+
+
+def test_functions_of_later_modules_are_public_whichever_way_they_come():
+    program = """
+from numloom.fft import fft
+import numloom as nl
+assert nl.fft.fft is fft and nl.kernel is nl.kernel is vars(nl)["kernel"]
+assert type(nl.polyval) is type(fft) is type(nl.kernel)
+assert all(hasattr(f, "__wrapped__") or hasattr(f, "is_door") for f in (fft, nl.polyval)), "not as users call it"
+"""
+    modules_after(program)
