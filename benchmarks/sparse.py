@@ -7,6 +7,7 @@ libraries turn by turn in one run. The ratio is the other library's time over ou
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import statistics
 import time
@@ -33,7 +34,28 @@ def random_rows(rows: int, a_row: int, dtype: str, seed: int = 0) -> scipy.spars
     width = rows // a_row  # one place in each of as many stretches as a row has numbers
     col = rng.integers(0, width, (rows, a_row)) + np.arange(a_row) * width
     data = rng.standard_normal(rows * a_row).astype(dtype)
-    return scipy.sparse.csr_array((data, col.ravel(), np.arange(rows + 1) * a_row), shape=(rows, rows))
+    indptr = np.arange(rows + 1, dtype=np.int32) * a_row
+    return scipy.sparse.csr_array((data, col.ravel().astype(np.int32), indptr), shape=(rows, rows))
+
+
+def band(rows: int, a_row: int, dtype: str, seed: int = 0) -> scipy.sparse.csr_array:
+    """A square matrix with so many numbers in each row, all within a thousand places of the diagonal."""
+    rng = np.random.default_rng(seed)
+    width = min(2000, rows)
+    col = (np.arange(rows)[:, None] + rng.choice(width, a_row, replace=False) - width // 2) % rows
+    col.sort(1)
+    indptr = np.arange(rows + 1, dtype=np.int32) * a_row
+    data = rng.standard_normal(rows * a_row).astype(dtype)
+    return scipy.sparse.csr_array((data, col.ravel().astype(np.int32), indptr), shape=(rows, rows))
+
+
+def graph(rows: int, dtype: str, seed: int = 0) -> scipy.sparse.csr_array:
+    """Rows whose lengths follow a power law, as those of a web: some 18 numbers a row, 200,000 in the longest."""
+    rng = np.random.default_rng(seed)
+    lengths = np.minimum(rng.pareto(1.2, rows) * 4 + 1, rows // 5).astype(np.int64)
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    col = rng.integers(0, rows, indptr[-1], dtype=np.int32)
+    return scipy.sparse.csr_array((rng.standard_normal(indptr[-1]).astype(dtype), col, indptr), shape=(rows, rows))
 
 
 def poisson(n: int) -> scipy.sparse.csr_array:
@@ -49,8 +71,10 @@ def inputs(sizes: dict[str, int]) -> dict[str, Any]:
     made: dict[str, Any] = {"grid": poisson(sizes["grid"]), "charge": rng.standard_normal(sizes["grid"] ** 2)}
     for dtype in ("f4", "f8"):
         made[dtype] = random_rows(rows, sizes["a_row"], dtype)
+        made[f"band {dtype}"] = band(rows, sizes["a_row"], dtype)
         made[f"x {dtype}"] = rng.standard_normal(rows).astype(dtype)
         made[f"X {dtype}"] = rng.standard_normal((rows, sizes["columns"])).astype(dtype)
+    made["graph"] = graph(rows, "f8")
     made["left"] = random_rows(sizes["product_rows"], 8, "f8", 2)
     count = rows * sizes["a_row"] // 4
     made["row"], made["col"] = rng.integers(0, rows, count), rng.integers(0, 1 + rows // 100, count)
@@ -67,7 +91,12 @@ def cases(library: Any, made: dict[str, Any]) -> dict[str, Statement]:
         a, x, columns = library.matrix(made[dtype]), array(made[f"x {dtype}"]), array(made[f"X {dtype}"])
         found[f"SpMV {dtype}"] = lambda a=a, x=x: a @ x
         found[f"SpMM {dtype}"] = lambda a=a, x=columns: a @ x
+        near = library.matrix(made[f"band {dtype}"])
+        found[f"SpMV of a band {dtype}"] = lambda a=near, x=x: a @ x
+    linked = library.matrix(made["graph"])
+    found["SpMV of a graph"] = lambda x=x: linked @ x
     wide, left = library.matrix(made["f8"]), library.matrix(made["left"])
+    found["the transpose times a vector"] = lambda x=x: wide.T @ x
     found["SpGEMM"] = lambda: left @ left
     found["CSR to CSC"] = lambda: wide.tocsc()
     data, row, col = array(made["data"]), array(made["row"]), array(made["col"])
@@ -105,9 +134,14 @@ def libraries() -> dict[str, Any]:
         found["cupy"] = SimpleNamespace(
             sparse=theirs, array=cupy.asarray, matrix=lambda s: theirs.csr_matrix(scipy.sparse.csr_matrix(s)),
             synchronize=cupy.cuda.Device().synchronize, start=lambda result: None,
-            cg=lambda a, b: theirs.linalg.cg(a, b, tol=1e-6),
+            cg=lambda a, b: theirs.linalg.cg(a, b, **{_tolerance(theirs.linalg.cg): 1e-6}),
         )  # fmt: skip
     return found
+
+
+def _tolerance(solver: Callable[..., Any]) -> str:
+    """What a solver calls its relative tolerance: CuPy 14 followed SciPy's new name."""
+    return "rtol" if "rtol" in inspect.signature(solver).parameters else "tol"
 
 
 def _arrays(result: Any) -> list[Any]:
@@ -115,6 +149,16 @@ def _arrays(result: Any) -> list[Any]:
     if isinstance(result, tuple):
         return [result[0]]
     return [result.data, result.indices, result.indptr] if numloom.sparse.issparse(result) else [result]
+
+
+def operands(name: str, made: dict[str, Any]) -> tuple[Any, Any]:
+    """The matrix and the vector of a line's product."""
+    if name == "SpMV of the grid":
+        return made["grid"], made["charge"]
+    if name == "SpMV of a graph":
+        return made["graph"], made["x f8"]
+    dtype = name.split()[-1]
+    return made[f"band {dtype}" if "band" in name else dtype], made[f"x {dtype}"]
 
 
 def memory_share(seconds: float, matrix: Any, x: Any, bandwidth: float) -> float:
@@ -159,9 +203,7 @@ def main() -> None:
         line += f", ratio {other / ours:.2f}"
         share = None
         if name.startswith("SpMV"):
-            key = name.split()[-1]
-            pair = (made["grid"], made["charge"]) if key == "grid" else (made[key], made[f"x {key}"])
-            share = memory_share(ours / 1e6, *pair, given.bandwidth)
+            share = memory_share(ours / 1e6, *operands(name, made), given.bandwidth)
             line += f", {share:.0%} of the memory's bandwidth"
         print(line, flush=True)
         results.append({"name": name, "times": medians, "ratio": other / ours, "bandwidth": share})

@@ -1,8 +1,9 @@
-"""Single calls on matrices beside NumPy, over functions, dtypes, orders and sizes: ``python -m benchmarks.walk``."""
+"""Single calls beside NumPy, over functions, dtypes, orders, shapes and sizes: ``python -m benchmarks.walk``."""
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import time
@@ -15,12 +16,13 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 import numloom as nl
 from numloom.device.registry import current
 
 Call = Callable[[Any, Any, Any], Any]
-"""Of a namespace, a matrix and indices of its rows (or columns)."""
+"""Of a namespace, an array, and indices that are within each of its axes."""
 
 CALLS: dict[str, Call] = {
     "a + 1": lambda xp, a, i: a + 1,
@@ -96,6 +98,12 @@ CALLS: dict[str, Call] = {
 DTYPES = "?BhifdFD"
 SIZES = (64, 512)
 LIMITS = (1.2, 2, 5)
+SHAPES: dict[str, Callable[[int], tuple[int, ...]]] = {
+    "square": lambda n: (n, n),
+    "deep": lambda n: (n // 8, 8, n),
+    "points": lambda n: (n * n // 3, 3),
+}
+"""Shapes of about as many elements as a square of a size."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +113,7 @@ class Line:
     call: str
     dtype: str
     order: str
+    shape: tuple[int, ...]
     size: int
     ours: float
     numpy: float
@@ -115,18 +124,19 @@ class Line:
         return self.ours / self.numpy
 
 
-def matrix(size: int, char: str, order: str) -> Any:
+def values(shape: tuple[int, ...], char: str, order: str) -> Any:
     """Random numbers from 0 to 100 (or truth values, 3 of 10 true)."""
-    rng = np.random.default_rng(size)
-    numbers = rng.random((size, size))
-    made = numbers < 0.3 if char == "?" else numbers * 100 + (1j * rng.random((size, size)) if char in "FD" else 0)
+    rng = np.random.default_rng(shape)
+    numbers = rng.random(shape)
+    made = numbers < 0.3 if char == "?" else numbers * 100 + (1j * rng.random(shape) if char in "FD" else 0)
     return np.asarray(made, dtype=char, order=order)  # type: ignore[call-overload]
 
 
 def seconds(call: Callable[[], object], budget: float) -> float:
-    """The best time of a call, of those that the budget has room for."""
-    best, end = math.inf, time.perf_counter() + budget
-    while time.perf_counter() < end:
+    """The best time of a call, of those that the budget has room for, and of two at least."""
+    best, end, rounds = math.inf, time.perf_counter() + budget, 0
+    while rounds < 2 or time.perf_counter() < end:
+        rounds += 1
         begun = time.perf_counter()
         call()
         first = time.perf_counter() - begun
@@ -137,13 +147,14 @@ def seconds(call: Callable[[], object], budget: float) -> float:
     return best
 
 
-def measured(name: str, char: str, order: str, size: int, budget: float) -> Line | None:
-    """One line; None where NumPy refuses the dtype."""
-    call, host = CALLS[name], matrix(size, char, order)
-    index = np.random.default_rng(1).integers(0, size, size)
+def measured(name: str, char: str, order: str, kind: str, size: int, budget: float) -> Line | None:
+    """One line; None where NumPy refuses the dtype or the shape."""
+    shape = SHAPES[kind](size)
+    call, host = CALLS[name], values(shape, char, order)
+    index = np.random.default_rng(1).integers(0, min(shape), size)
     try:
         call(np, host, index)
-    except TypeError:
+    except (TypeError, ValueError):
         return None
     array, places = nl.asarray(host), nl.asarray(index)
     nl.evaluate(array, places)
@@ -155,19 +166,16 @@ def measured(name: str, char: str, order: str, size: int, budget: float) -> Line
     builder = getattr(current(), "builder", None)
     if builder is not None:
         builder.drain(30)
-    return Line(name, char, order, size, 1e6 * seconds(ours, budget),
+    return Line(name, char, order, shape, size, 1e6 * seconds(ours, budget),
                 1e6 * seconds(lambda: call(np, host, index), budget))  # fmt: skip
 
 
-def lines(names: list[str], dtypes: str, sizes: list[int], budget: float) -> Iterator[Line]:
+def lines(names: list[str], dtypes: str, kinds: list[str], sizes: list[int], budget: float) -> Iterator[Line]:
     """All of them."""
-    for size in sizes:
-        for char in dtypes:
-            for order in "CF":
-                for name in names:
-                    found = measured(name, char, order, size, budget)
-                    if found is not None:
-                        yield found
+    for size, kind, char, order, name in itertools.product(sizes, kinds, dtypes, "CF", names):
+        found = measured(name, char, order, kind, size, budget)
+        if found is not None:
+            yield found
 
 
 def summary(found: list[Line]) -> str:
@@ -179,10 +187,10 @@ def summary(found: list[Line]) -> str:
 
 def table(found: list[Line], worst: int) -> Table:
     """The lines in which we are slowest beside NumPy."""
-    made = Table("call", "dtype", "order", "size", "numloom, µs", "NumPy, µs", "ratio")
+    made = Table("call", "dtype", "order", "shape", "numloom, µs", "NumPy, µs", "ratio")
     for one in sorted(found, key=lambda one: -one.ratio)[:worst]:
-        made.add_row(one.call, one.dtype, one.order, f"{one.size}²", f"{one.ours:.1f}", f"{one.numpy:.1f}",
-                     f"{one.ratio:.1f}")  # fmt: skip
+        made.add_row(Text(one.call), one.dtype, one.order, " × ".join(map(str, one.shape)), f"{one.ours:.1f}",
+                     f"{one.numpy:.1f}", f"{one.ratio:.1f}")  # fmt: skip
     return made
 
 
@@ -190,6 +198,7 @@ def main() -> None:
     """Read the command line, measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.walk", description=__doc__)
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)))
+    parser.add_argument("--shapes", default=",".join(SHAPES), help="kinds of shapes")
     parser.add_argument("--dtypes", default=DTYPES, help="characters of NumPy's")
     parser.add_argument("--only", default="", help="calls that have one of these words (split at ;)")
     parser.add_argument("--budget", type=float, default=0.02, help="seconds of measuring a call")
@@ -198,16 +207,16 @@ def main() -> None:
     options = parser.parse_args()
     words = [word.strip() for word in options.only.split(";") if word.strip()]
     names = [name for name in CALLS if not words or any(word in name for word in words)]
-    sizes = [int(size) for size in options.sizes.split(",")]
+    sizes, kinds = [int(size) for size in options.sizes.split(",")], options.shapes.split(",")
     warnings.simplefilter("ignore")
-    found = []
+    found: list[Line] = []
     with np.errstate(all="ignore"):
-        found += lines(names, options.dtypes, sizes, options.budget)
-    console = Console(width=120, highlight=False)
-    for size in sizes:
-        own = [one for one in found if one.size == size]
+        found += lines(names, options.dtypes, kinds, sizes, options.budget)
+    console = Console(width=120, highlight=False, markup=False)
+    for size, kind in itertools.product(sizes, kinds):
+        own = [one for one in found if one.size == size and one.shape == SHAPES[kind](size)]
         if own:
-            console.print(f"{size}²: {summary(own)}")
+            console.print(f"{kind}, {size}²: {summary(own)}")
             console.print(table(own, options.worst))
     if options.json:
         options.json.write_text(json.dumps([asdict(one) for one in found], indent=1) + "\n", encoding="utf-8")

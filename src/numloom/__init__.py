@@ -9,7 +9,6 @@ from numpy import bool_
 
 from numloom import interop, lib
 from numloom.api import construct, numpy_names  # noqa: F401  (what the class calls is bound there)
-from numloom.api.calculus import diff, ediff1d, gradient, interp, trapezoid
 from numloom.api.creation import (
     arange,
     array,
@@ -40,7 +39,6 @@ from numloom.api.creation import (
     zeros,
     zeros_like,
 )
-from numloom.api.einsum import einsum, einsum_path
 from numloom.api.elementwise import (
     abs,
     absolute,
@@ -160,8 +158,6 @@ from numloom.api.elementwise import (
     unwrap,
     where,
 )
-from numloom.api.functional import apply_along_axis, apply_over_axes, mask_indices, piecewise
-from numloom.api.histograms import bincount, digitize, histogram, histogram2d, histogram_bin_edges, histogramdd
 from numloom.api.index_tricks import c_, r_
 from numloom.api.indexing import (
     choose,
@@ -189,7 +185,6 @@ from numloom.api.indexing import (
 from numloom.api.inserting import append, delete, insert, trim_zeros
 from numloom.api.inspect import Comparison, Explanation, compare, explain
 from numloom.api.io import fromregex, genfromtxt, load, loadtxt, memmap, save, savetxt, savez, savez_compressed
-from numloom.api.iteration import broadcast, ndenumerate, nditer, nested_iters
 from numloom.api.joining import (
     array_split,
     block,
@@ -238,9 +233,6 @@ from numloom.api.manipulation import (
 from numloom.api.matrices import diag, diagflat, eye, identity, tri, tril, triu, vander
 from numloom.api.namespace import OF_NUMPY, Missing, lookup
 from numloom.api.numpy_names import *  # noqa: F403
-from numloom.api.packing import packbits, unpackbits
-from numloom.api.padding import pad
-from numloom.api.placed import Placement, placement
 from numloom.api.products import cross, dot, inner, kron, matmul, matvec, outer, tensordot, trace, vdot, vecdot, vecmat
 from numloom.api.protocols import (
     can_cast,
@@ -258,7 +250,6 @@ from numloom.api.protocols import (
     shape,
     size,
 )
-from numloom.api.quantiles import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
 from numloom.api.reductions import (
     all,
     amax,
@@ -287,18 +278,6 @@ from numloom.api.reductions import (
     var,
 )
 from numloom.api.running import evaluate, synchronize
-from numloom.api.sets import (
-    intersect1d,
-    isin,
-    setdiff1d,
-    setxor1d,
-    union1d,
-    unique,
-    unique_all,
-    unique_counts,
-    unique_inverse,
-    unique_values,
-)
 from numloom.api.sorting import (
     argpartition,
     argsort,
@@ -319,9 +298,7 @@ from numloom.api.sorting import (
     sort_complex,
 )
 from numloom.api.standard import __array_namespace_info__
-from numloom.api.statistics import convolve, corrcoef, correlate, cov
 from numloom.api.ufunc import ufunc
-from numloom.api.windows import bartlett, blackman, hamming, hanning, i0, kaiser
 from numloom.array import scalars as _scalars  # noqa: F401
 from numloom.array.convert import asarray, asnumpy, from_dlpack, get_array_module
 from numloom.array.printing import array2string, array_repr, array_str
@@ -335,6 +312,29 @@ from numloom.command.extension import load_ipython_extension, unload_ipython_ext
 
 if TYPE_CHECKING:  # Checkers see the class with types of its shape and dtype, and what is imported later.
     from numloom import fft, linalg, polynomial, random, special, testing
+    from numloom.api.calculus import diff, ediff1d, gradient, interp, trapezoid
+    from numloom.api.einsum import einsum, einsum_path
+    from numloom.api.functional import apply_along_axis, apply_over_axes, mask_indices, piecewise
+    from numloom.api.histograms import bincount, digitize, histogram, histogram2d, histogram_bin_edges, histogramdd
+    from numloom.api.iteration import broadcast, ndenumerate, nditer, nested_iters
+    from numloom.api.packing import packbits, unpackbits
+    from numloom.api.padding import pad
+    from numloom.api.placed import Placement, placement
+    from numloom.api.quantiles import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
+    from numloom.api.sets import (
+        intersect1d,
+        isin,
+        setdiff1d,
+        setxor1d,
+        union1d,
+        unique,
+        unique_all,
+        unique_counts,
+        unique_inverse,
+        unique_values,
+    )
+    from numloom.api.statistics import convolve, corrcoef, correlate, cov
+    from numloom.api.windows import bartlett, blackman, hamming, hanning, i0, kaiser
     from numloom.kernels import texture
     from numloom.kernels.elementwise import ElementwiseKernel
     from numloom.kernels.operation import operation
@@ -382,6 +382,23 @@ _COMPILED = frozenset(
 _LATER = {
     name: module
     for module, names in {
+        "numloom.api.calculus": ("diff", "ediff1d", "gradient", "interp", "trapezoid"),
+        "numloom.api.einsum": ("einsum", "einsum_path"),
+        "numloom.api.functional": ("apply_along_axis", "apply_over_axes", "mask_indices", "piecewise"),
+        "numloom.api.histograms": (
+            "bincount", "digitize", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd",
+        ),
+        "numloom.api.iteration": ("broadcast", "ndenumerate", "nditer", "nested_iters"),
+        "numloom.api.packing": ("packbits", "unpackbits"),
+        "numloom.api.padding": ("pad",),
+        "numloom.api.placed": ("Placement", "placement"),
+        "numloom.api.quantiles": ("median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"),
+        "numloom.api.sets": (
+            "intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all", "unique_counts",
+            "unique_inverse", "unique_values",
+        ),
+        "numloom.api.statistics": ("convolve", "corrcoef", "correlate", "cov"),
+        "numloom.api.windows": ("bartlett", "blackman", "hamming", "hanning", "i0", "kaiser"),
         "numloom.api.profile": ("Profile", "profile"),
         "numloom.kernels": (
             "ElementwiseKernel", "RawKernel", "RawModule", "ReductionKernel", "Texture", "fuse", "kernel", "operation",

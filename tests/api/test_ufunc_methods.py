@@ -208,3 +208,20 @@ def test_sums_of_segments_have_the_same_bits_wherever_they_lie() -> None:
     long = nl.add.reduceat(nl.asarray(x), starts).get()
     wide = nl.add.reduceat(nl.asarray(np.asfortranarray(x)[:, ::-1]), starts).get()[:, ::-1]
     np.testing.assert_array_equal(long, wide)
+
+
+@pytest.mark.parametrize("char", "?bBhHiIlLfd")
+@pytest.mark.parametrize("name", ["logaddexp", "logaddexp2"])
+def test_reductions_begin_with_what_an_output_makes_of_the_identity(name: str, char: str) -> None:
+    """NumPy begins in the output's memory, and -inf is 1 of booleans, 0 or the least number of integers."""
+    x = np.array([[1.0, 2.0, 0.0], [3.0, 4.0, -5.0]])
+    for given in ({"axis": 0}, {"axis": 1}, {"axis": 0, "where": x > 1}, {"axis": None}):
+        shape = np.add.reduce(x, axis=given["axis"]).shape
+        expected, out = np.zeros(shape, char), nl.zeros(shape, char)
+        with np.errstate(all="ignore"):
+            getattr(np, name).reduce(x, out=expected, **given)
+        if "where" in given:
+            given = given | {"where": nl.asarray(given["where"])}
+        getattr(nl, name).reduce(nl.asarray(x), out=out, **given)
+        tolerance = 1e-6 if char == "f" else 1e-14
+        np.testing.assert_allclose(nl.asnumpy(out).astype("d"), expected.astype("d"), tolerance)

@@ -52,6 +52,42 @@ def in_child(function):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
+POOL = """
+import os, sys, threading, time
+from numloom.base.forking import lock
+from numloom.base import later
+ours = lock()
+pools = later.load("numloom.base.pools")  # After our locks: its own lock is taken after them all the same.
+pool = pools.ThreadPoolExecutor(1)
+holds, forking = threading.Event(), threading.Event()
+
+def work():
+    with ours:
+        holds.set()
+        forking.wait()
+        time.sleep(0.2)
+        assert pool.submit(int, "3").result() == 3
+
+thread = threading.Thread(target=work)
+thread.start()
+holds.wait()
+forking.set()
+child = os.fork()
+if child == 0:
+    free = ours.acquire(timeout=5)
+    os._exit(0 if free else 1)
+thread.join()
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+assert ours.acquire(timeout=5)
+"""
+
+
+@needs_fork
+def test_a_fork_waits_for_a_thread_that_gives_a_pool_work_while_it_holds_a_lock():
+    done = subprocess.run([sys.executable, "-c", POOL], capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def taken(lock):
     """Whether another thread can take it."""
     found = []

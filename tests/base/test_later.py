@@ -31,10 +31,39 @@ def test_a_module_is_imported_once_and_then_acted_upon(monkeypatch, tmp_path):
     assert acts == [True]
 
 
+def test_a_module_that_stands_in_is_imported_when_something_of_it_is_asked_for():
+    program = """
+from numloom.base.later import Later
+wave = Later("wave")
+assert "wave" not in sys.modules
+assert wave.Error is sys.modules["wave"].Error
+try:
+    wave.nothing
+except AttributeError as error:
+    assert "nothing" in str(error)
+else:
+    raise AssertionError
+"""
+    assert "wave" in modules_after(program)
+
+
 def test_what_few_programs_need_is_not_imported_at_the_start():
     rare = ("compiled", "cuda", "fft", "kernels", "linalg", "polynomial", "random", "sparse", "special", "testing")
     found = modules_after("import numloom")
     assert not found & {*(f"numloom.{name}" for name in rare), "cuda.bindings.driver", "numloom.device.cuda.backend"}
+    assert not found & {"numloom.plan.plan", "numloom.plan.program", "numloom.emit.emit", "numloom.engine.explain"}
+    slow = {
+        "concurrent.futures",
+        "difflib",
+        "hashlib",
+        "json",
+        "logging",
+        "pathlib",
+        "shutil",
+        "subprocess",
+        "tempfile",
+    }
+    assert not (found - modules_after("import numpy")) & slow
     used = modules_after(
         "import numloom as nl\nassert nl.fft.fft and nl.poly1d and nl.ElementwiseKernel and nl.special.erf"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from numloom.device.cpu import compiler as module
 from numloom.device.cpu.builder import Builder
 from numloom.device.cpu.process import Process
 
-REAL = module.candidates()
+REAL = list(module.candidates())
 pytestmark = pytest.mark.skipif(os.name != "posix" or not REAL, reason="no C++ compiler, or no shell")
 TEXT = 'extern "C" void k(const long long*, long long, long long) {}'
 
@@ -219,3 +220,17 @@ def test_nothing_stays_after_a_compile(tmp_path):
     watcher = process.watcher
     process.wait()
     assert watcher is not None and watcher.returncode is not None and process.process.returncode == 0
+
+
+def test_programs_are_found_as_shutil_finds_them(monkeypatch, tmp_path):
+    (tmp_path / "folder" / "tool").mkdir(parents=True)
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "tool").write_text("")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "tool").write_text("")
+    (tmp_path / "bin" / "tool").chmod(0o755)
+    monkeypatch.setenv("PATH", os.pathsep.join(str(tmp_path / name) for name in ("folder", "plain", "none", "bin")))
+    for name in ("tool", "other", str(tmp_path / "bin" / "tool"), str(tmp_path / "plain" / "tool")):
+        assert module._which(name) == shutil.which(name)
+    monkeypatch.delenv("PATH")
+    assert module._which("sh") == shutil.which("sh")

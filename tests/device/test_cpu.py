@@ -27,7 +27,7 @@ from numloom.device.cpu.builder import Builder
 from numloom.device.memory import KEPT_SCRATCH
 from numloom.plan.program import Geometry
 
-needs_compiler = pytest.mark.skipif(not compiler_module.candidates(), reason="no C++ compiler")
+needs_compiler = pytest.mark.skipif(not any(compiler_module.candidates()), reason="no C++ compiler")
 
 
 def scale(factor, name="k"):
@@ -330,7 +330,7 @@ def test_errors_of_starting_the_compiler_that_pass_are_waited_out(builder, monke
             raise OSError(refusals.pop(), "not now")
         return original(*arguments, **options)
 
-    monkeypatch.setattr(process_module, "_SHELL", None)
+    monkeypatch.setattr(process_module, "_shell", lambda: None)
     monkeypatch.setattr(subprocess, "Popen", start)
     kernel = builder.kernel(scale(7), "k", wait=True)
     np.testing.assert_array_equal(result(CpuDevice(), kernel), np.arange(10.0) * 7)
@@ -425,7 +425,7 @@ def many_threads():
 @pytest.fixture(scope="module")
 def adding(tmp_path_factory):
     """The address of a kernel that adds one to each of its items."""
-    if not compiler_module.candidates():
+    if not any(compiler_module.candidates()):
         pytest.skip("no C++ compiler")
     builder = Builder(DiskCache(str(tmp_path_factory.mktemp("cache")), 1 << 26))
     text = """

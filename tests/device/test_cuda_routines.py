@@ -278,6 +278,24 @@ def test_segments(runner, op, monkeypatch):
     assert not runner.take_error()
 
 
+@pytest.mark.parametrize("op", ["add", "minimum"])
+def test_many_short_segments(runner, op):
+    """A lane's each, but for those of more than 8 elements."""
+    rng = np.random.default_rng(8)
+    n = 6000
+    starts = np.sort(rng.choice(n, 4500, replace=False))
+    starts[:20], starts[30], starts[4000:] = 7, 2, starts[4000]  # Some that are long, equal or not in order.
+    assert np.diff(starts).max() > 8
+    for char in "eifdD":
+        for x, axis in ((random((n,), char)[::-1], 0), (random((2, n), char), 1), (random((n, 2), char), 0)):
+            same(runner, "reduceat", x, starts, op=op, axis=axis, location=1)
+    assert not runner.take_error()
+    out = operand(runner, np.zeros(n))
+    wrong = operand(runner, np.where(np.arange(n) == 4711, n, np.arange(n)))
+    ROUTINES["reduceat"](runner, operand(runner, np.ones(n)), wrong, op=op, axis=0, location=7, out=out)
+    assert runner.take_error() == 7
+
+
 def test_a_segment_out_of_bounds_is_told_of(runner):
     out = operand(runner, np.zeros(2))
     for n in (9, 9000):

@@ -71,7 +71,8 @@ def test_texts_of_other_kinds(name: str) -> None:
 def test_texts_of_routines_compile(code: int) -> None:
     assert compile_for_gpu(combine_text("add", code, (code,) * 3, "u32", 1, 1, 1))
     assert compile_for_gpu(fold_text("subtract", code, 1, True))
-    assert compile_for_gpu(segments_text("add", code, 1, True, "segments"))
+    for entry in ("segments", "short_segments"):
+        assert compile_for_gpu(segments_text("add", code, 1, True, entry))
 
 
 def test_every_text_of_bfloat16_compiles() -> None:

@@ -9,9 +9,10 @@ import numpy as np
 from programs import Case, Result, host_library
 
 from numloom.base.dtypes import CHARS, F16, F32
-from numloom.emit.loops import CASTS, loop_name, loop_source
+from numloom.emit.loops import loop_source
 from numloom.engine.interpret import can_interpret, interpret
 from numloom.ops.reduction_tree import operation_of
+from numloom.ops.single_loops import CASTS, loop_name
 
 
 class Loops:

@@ -75,6 +75,20 @@ def test_what_is_looked_at_often_moves(device: Any) -> None:
     assert float((x * 2).sum()) == float((host * 2).sum()) and not is_on_host(x)
 
 
+def test_the_last_of_what_a_routine_makes_is_read_where_it_lies(device: Any) -> None:
+    """Of 100,000 running sums the last is asked for: they go nowhere for it."""
+    x = nl.asarray(np.arange(100_000) % 7)
+    nl.evaluate(x)
+    before = (moves.to_device, moves.to_host)
+    for _ in range(6):
+        sums = nl.cumsum(x)
+        found = [int(sums[-1]), int(nl.cumsum(x)[-1]), float(nl.sort(x)[3:][-1]), bool(nl.cumsum(x)[5])]
+        assert found == [299_995, 299_995, 6.0, True]
+        assert (moves.to_device, moves.to_host) == before
+    last = sums[-1]  # What else is pending runs, as at any look.
+    assert int(sums[10]) == int(np.cumsum(np.arange(11) % 7)[-1]) and int(last) == 299_995
+
+
 def test_what_comes_often_moves_to_where_it_takes_less(device: Any) -> None:
     host = np.linspace(0, 1, 60_000)
     x = nl.asarray(host)

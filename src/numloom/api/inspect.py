@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,12 @@ from numloom.base.wording import counted
 from numloom.device.registry import current
 from numloom.engine.body import body_of
 from numloom.engine.evaluate import reference_value
-from numloom.engine.explain import SHOWN, KernelPlan, Structure, structure
+
+if TYPE_CHECKING:
+    from numloom.engine import explain as explaining
+    from numloom.engine.explain import KernelPlan, Structure
+else:
+    explaining = later.Later("numloom.engine.explain")
 
 MOST_NODES, MOST_STEPS, MOST_KERNELS = 24, 8, 3
 SCREEN, LEAST_LINES = 48, 20
@@ -57,7 +62,7 @@ class Explanation:
 
     @property
     def tree(self) -> str:
-        return self._tree(SHOWN)
+        return self._tree(explaining.SHOWN)
 
     def _tree(self, most: int, inline: bool = False) -> str:
         """The last nodes; `inline`: numbers stand where they are used, and have no line."""
@@ -78,7 +83,7 @@ class Explanation:
 
     @property
     def plan(self) -> str:
-        return self._plan(SHOWN)
+        return self._plan(explaining.SHOWN)
 
     def _plan(self, most: int) -> str:
         steps = self._found.steps
@@ -248,7 +253,7 @@ def explain(array: Any, source: bool = False) -> Explanation:
     >>> len((x * 2 + 1).explain().kernels)
     1
     """
-    return Explanation(structure(node_of(array)), source)
+    return Explanation(explaining.structure(node_of(array)), source)
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,15 @@ from numloom.api.manipulation import lines_along
 from numloom.api.padding import pad
 from numloom.array.convert import asarray
 from numloom.base.integers import as_integer
+from numloom.device.registry import current
 
 Array = Any
 
 _SHIFTS = {"big": np.arange(7, -1, -1, dtype=np.uint8), "little": np.arange(8, dtype=np.uint8)}
 """How far each of the eight elements of a byte is shifted."""
+
+_MANY = 4096
+"""Truth values from which on the host takes less time to store them and read words than to add up bits at once."""
 
 # Python's numbers take the dtype of the words that they meet, and are recorded without a conversion.
 _EACH = 0x0101010101010101
@@ -63,9 +67,12 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Array:
     shifts = _shifts(bitorder)
     array, axis = lines_along(array, axis)
     extent = array.shape[axis]
-    # A value that is computed only here is fused with the sum of its bits; bytes in memory are read eight at a time.
-    in_memory = array.itemsize == 1 and array.storage.value.buffer is not None and array.flags.c_contiguous
-    if in_memory and extent and not extent % 8 and axis == array.ndim - 1:
+    # A value that is computed only here is fused with the sum of its bits; bytes in memory are read eight at a time. On
+    # the host that is so much faster that many are put there.
+    stored = array.dtype == np.bool_ and array.size >= _MANY and not current().discrete
+    in_memory = stored or array.storage.value.buffer is not None
+    lines = array.itemsize == 1 and array.flags.c_contiguous and axis == array.ndim - 1
+    if lines and in_memory and extent and not extent % 8:
         return _gathered(array.view(np.uint64), bitorder)
     bits = not_equal(array, 0)
     if extent % 8:

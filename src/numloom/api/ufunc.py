@@ -442,6 +442,10 @@ class ufunc(ElementwiseCall):
                 op_def, loop, code = plain
                 return deliver(build.reduce(op_def, build.cast(node, loop), axes, keepdims, code), (array,))
         codes = self._reduction_codes(node.code, dtype, out)
+        if out is not None and initial is NO_VALUE and isinstance(self.identity, float) and out.dtype.kind in "biu":
+            # NumPy begins in the output's memory: what that makes of -inf is where it begins.
+            with np.errstate(invalid="ignore"):
+                initial = np.float64(self.identity).astype(out.dtype).astype(DTYPES[codes[0]])
         if len(axes) > 1 and self.__name__ not in _REORDERABLE:
             raise ValueError(
                 f"reduction operation '{self.__name__}' is not reorderable, so at most one axis may be specified"

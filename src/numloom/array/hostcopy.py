@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import os
 import sys
-import sysconfig
 import warnings
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from numloom.base.config import config
 from numloom.base.errors import HostCopyWarning
+from numloom.base.later import load
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_OTHERS = tuple({os.path.abspath(path) + os.sep for name, path in sysconfig.get_paths().items() if "lib" in name})
-"""Folders of installed libraries."""
 _EACH, _BYTES = 10_000, 20
 """What a copy is taken to cost: 10 µs, and a nanosecond for each 20 bytes (a usual bus to the GPU)."""
 MUCH = 10_000_000
@@ -58,10 +57,18 @@ def host_copy(array: Any, dtype: Any = None, copy: bool | None = None) -> np.nda
     return host
 
 
+@cache
+def _others() -> tuple[str, ...]:
+    """Files that are not the user's: ours, and those in the folders of installed libraries."""
+    paths = load("sysconfig").get_paths()
+    folders = {os.path.abspath(path) + os.sep for name, path in paths.items() if "lib" in name}
+    return _PACKAGE, "<__array_function__", *folders
+
+
 def count(nbytes: int, warn: bool) -> None:
     """Count a copy for the user's line; name the line once when it has cost much."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith((_PACKAGE, "<__array_function__", *_OTHERS)):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_others()):
         frame = frame.f_back
     place = frame.f_code.co_filename, frame.f_lineno
     if place not in copies:

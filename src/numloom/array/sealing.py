@@ -13,14 +13,23 @@ except ImportError:
     seal = None
 
 
+_PACKAGE = __name__.partition(".")[0] + "."
+_SUFFIXES = tuple(EXTENSION_SUFFIXES)
+_seen: set[str] = set()
+
+
 def seal_classes() -> None:
-    """Seal the compiled classes of all modules of the package that are imported."""
+    """Seal the compiled classes of the package's modules that were imported since it was called last."""
     if seal is None:
         return
-    package = __name__.partition(".")[0] + "."
-    for name, module in list(sys.modules.items()):
-        if name.startswith(package) and str(getattr(module, "__file__", "")).endswith(tuple(EXTENSION_SUFFIXES)):
-            for member in vars(module).values():
+    for name, module in list(sys.modules.items()):  # Other threads import meanwhile.
+        if not name.startswith(_PACKAGE) or name in _seen:
+            continue
+        if getattr(getattr(module, "__spec__", None), "_initializing", False):
+            continue  # Another thread imports it, and will call this.
+        _seen.add(name)
+        if str(getattr(module, "__file__", "")).endswith(_SUFFIXES):
+            for member in list(vars(module).values()):
                 if isinstance(member, type) and member.__module__ == name:
                     seal(member)
 

@@ -8,9 +8,6 @@ so by `anew`. Locks of a GPU's backend are not here, since no child can use it (
 
 from __future__ import annotations
 
-# Functions before a fork run in the reverse of their registration. The lock that this module registers is asked for by
-# threads that hold ours (`submit`), so it has to be registered before ours.
-import concurrent.futures.thread  # noqa: F401
 import os
 import threading
 import weakref
@@ -36,6 +33,7 @@ _locks: dict[weakref.ref[Any], int] = {}
 _makers: list[Callable[[], Callable[[], None] | None]] = []
 _turn = threading.RLock()  # one fork at a time
 _taken: list[Lock] = []
+_passes: list[int] = []  # the thread that forks, once for each time that its fork has come by here
 
 
 def held(lock: Lock, rank: int = INNERMOST) -> Any:
@@ -58,8 +56,21 @@ def _forget(reference: weakref.ref[Any]) -> None:
     _locks.pop(reference, None)
 
 
+def register() -> None:
+    """Take our locks before those of a library that has registered its own just now.
+
+    Functions before a fork run in the reverse of their registration, and what comes by here first takes the locks. A
+    library's lock that is asked for by threads that hold ours has to be taken after them, whenever it was imported.
+    """
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_after_in_child)
+
+
 def _before() -> None:
     _turn.acquire()
+    _passes.append(threading.get_ident())
+    if len(_passes) > 1:
+        return
     for reference, _ in sorted(_locks.copy().items(), key=lambda item: item[1]):
         lock = reference()
         if lock is not None:
@@ -68,21 +79,25 @@ def _before() -> None:
 
 
 def _after() -> None:
-    while _taken:
-        _taken.pop().release()
+    if not _passes or _passes[-1] != threading.get_ident():
+        return  # It was registered while this fork waited for a lock.
+    _passes.pop()
+    if not _passes:
+        while _taken:
+            _taken.pop().release()
     _turn.release()
 
 
 def _after_in_child() -> None:
-    for make in _makers.copy():
-        function = make()
-        if function is not None:
-            function()
+    if len(_passes) == 1:
+        for make in _makers.copy():
+            function = make()
+            if function is not None:
+                function()
     _after()
 
 
 importing = lock()
 """Held while a library is imported at its first use: a child would wait for ever for what another thread had begun."""
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_after_in_child)
+register()

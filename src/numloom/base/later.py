@@ -6,6 +6,7 @@ import importlib
 import sys
 from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 from numloom.base.forking import importing
 
@@ -28,6 +29,28 @@ def load(name: str) -> ModuleType:
     return found
 
 
+class Later:
+    """A module that is imported when something of it is asked for; stands in the place of an ``import`` statement.
+
+    Parameters
+    ----------
+    name : str
+        The module's name.
+
+    Examples
+    --------
+    >>> math = Later("math")
+    >>> math.sqrt(9.0)
+    3.0
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(load(self._name), name)
+
+
 def prepare() -> None:
     """Do what is done after each import by `load`: for modules that may be imported by others, too."""
     for act in _afterwards:
@@ -39,4 +62,4 @@ def afterwards(function: Callable[[], None]) -> None:
     _afterwards.append(function)
 
 
-__all__ = ["afterwards", "load", "prepare"]
+__all__ = ["Later", "afterwards", "load", "prepare"]

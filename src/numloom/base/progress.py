@@ -6,13 +6,13 @@ when the wait ends; where nobody looks at stderr (a file, a pipe) there is none.
 
 from __future__ import annotations
 
-import shutil
 import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
+from numloom.base import later
 from numloom.base.config import config
 
 Item = TypeVar("Item")
@@ -37,7 +37,7 @@ class _Terminal:
         self.width = 0
 
     def show(self, text: str) -> None:
-        text = text[: shutil.get_terminal_size().columns - 1]  # A longer one would begin another line.
+        text = text[: later.load("shutil").get_terminal_size().columns - 1]  # A longer one would begin another line.
         try:
             self.stream.write("\r" + text.ljust(self.width))
             self.stream.flush()

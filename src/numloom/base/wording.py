@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+
+from numloom.base import later
 
 _HELD = "numloom arrays hold bool, integers of 8 to 64 bits, float16/32/64, bfloat16, float8 and complex64/128"
 NOTHING: Any = object()
@@ -40,7 +41,8 @@ def no_name(module: str, name: str, cures: Mapping[str, str], names: Iterable[st
     if name.startswith("_"):
         return text
     public = [each for each in names if not each.startswith("_")]
-    near = difflib.get_close_matches(name, public, 3, 0.75) or [each for each in public if each.lower() == name.lower()]
+    near = later.load("difflib").get_close_matches(name, public, 3, 0.75)
+    near = near or [each for each in public if each.lower() == name.lower()]
     if near:
         return f"{text}; did you mean {' or '.join(map(repr, near))}?"
     return text + otherwise

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
+import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from numloom.base.errors import DeviceError, MissingDependencyError
+from numloom.base.later import Later, load
 from numloom.command.run import PAGE, REPORTS, run
 from numloom.command.serve.dispatch import FALLBACKS
 from numloom.device import registry
+
+if TYPE_CHECKING:
+    import argparse
+else:
+    argparse = Later("argparse")
 
 ACTIONS = ("list", "clear", "verify")
 """What ``cache`` does."""
@@ -24,13 +30,65 @@ def _command(name: str) -> Any:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that `arguments` (of the process, if None) name; the exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    plain = read_run(words[1:]) if words[:1] == ["run"] else None
+    return _other(words) if plain is None else _run(plain)
+
+
+def read_run(words: Sequence[str]) -> SimpleNamespace | None:
+    """The options of ``run``, where these words are plain ones; None where `argparse` is to read them.
+
+    Making a parser takes as long as a tenth of the start, and knows abbreviations, mistakes and the help.
+
+    Examples
+    --------
+    >>> read_run(["--report", "none", "script.py", "--report"]).script
+    ['script.py', '--report']
+    >>> read_run(["--rep", "none", "script.py"]) is None
+    True
+    """
+    found = SimpleNamespace(
+        script=None, module=None, code=None, device=None, cupy=False, report="text", report_file=None,
+        fallback="quiet", also=[], keep=[],
+    )  # fmt: skip
+    place = 0
+    while place < len(words):
+        word, rest = words[place], list(words[place + 1 :])
+        if word in _KINDS and rest:
+            setattr(found, _KINDS[word], rest)
+            return found
+        if not word.startswith("-"):
+            found.script = [word, *rest]
+            return found
+        if word == "--cupy":
+            found.cupy = True
+            place += 1
+            continue
+        if word not in _WITH_VALUE or not rest or rest[0].startswith("-"):
+            return None
+        value, name = rest[0], word[2:].replace("-", "_")
+        if (name == "report" and not _is_report(value)) or (name == "fallback" and value not in FALLBACKS):
+            return None
+        if name in ("also", "keep"):
+            getattr(found, name).append(value)
+        else:
+            setattr(found, name, value)
+        place += 2
+    return None
+
+
+_KINDS = {"-m": "module", "-c": "code"}
+_WITH_VALUE = frozenset(("--device", "--report", "--report-file", "--fallback", "--also", "--keep"))
+
+
+def _other(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m numloom", description="NumPy programs, fused, on the GPU")
     parser.add_argument(
         "--version", action="version", version=f"numloom {importlib.import_module('numloom').__version__}"
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     demo_parser = commands.add_parser("demo", help="run three programs on real data under NumPy and numloom")
-    demo_parser.add_argument("--output", type=Path, default=Path("demo-output"), help="folder for the pictures")
+    demo_parser.add_argument("--output", default="demo-output", help="folder for the pictures")
     demo_parser.add_argument("--device", help="auto, cpu, cuda or cuda:N; what is found if not given")
     demo_parser.add_argument("--quick", action="store_true", help="a tenth of the steps")
     commands.add_parser("info", help="devices, libraries, compilers, the cache, and what is missing")
@@ -43,21 +101,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     bench_parser.add_argument("--device", help="auto, cpu, cuda or cuda:N; what is found if not given")
     bench_parser.add_argument("--quick", action="store_true", help="a tenth of the time, for a first look")
     _add_run(commands)
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(words)
     if options.command == "cache":
         return int(_command("cache")(options.action))
     if options.command == "info":
         return int(_command("info")())
     if options.command == "run":
-        return _run(parser, options)
+        if sum(bool(getattr(options, kind)) for kind in ("script", "module", "code")) != 1:
+            parser.error("run takes a script, or -m and a module, or -c and code")
+        return _run(options)
     try:
         if options.device:
             registry.use(options.device)
         if options.command == "bench":
             return int(_command("bench")(quick=options.quick))
-        return int(_command("demo")(options.output, quick=options.quick))
+        return int(_command("demo")(load("pathlib").Path(options.output), quick=options.quick))
     except (DeviceError, MissingDependencyError, ValueError) as error:
-        parser.exit(2, f"{error}\n")
+        _stop(error)
+
+
+def _stop(error: Exception) -> NoReturn:
+    sys.stderr.write(f"{error}\n")
+    raise SystemExit(2)
 
 
 def _add_run(commands: Any) -> None:
@@ -91,17 +156,18 @@ def _add_run(commands: Any) -> None:
     )
 
 
+def _is_report(text: str) -> bool:
+    return text in REPORTS or text.endswith(PAGE)
+
+
 def _report(text: str) -> str:
-    if text not in REPORTS and not text.endswith(PAGE):
+    if not _is_report(text):
         raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(REPORTS)}, and no name of a file FILE{PAGE}")
     return text
 
 
-def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
-    given = {kind: getattr(options, kind) for kind in ("script", "module", "code") if getattr(options, kind)}
-    if len(given) != 1:
-        parser.error("run takes a script, or -m and a module, or -c and code")
-    ((kind, arguments),) = given.items()
+def _run(options: Any) -> int:
+    kind, arguments = next((kind, given) for kind in ("script", "module", "code") if (given := getattr(options, kind)))
     try:
         if options.device:
             registry.use(options.device)
@@ -116,4 +182,4 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
             cupy=options.cupy,
         )
     except (DeviceError, FileNotFoundError) as error:
-        parser.exit(2, f"{error}\n")
+        _stop(error)

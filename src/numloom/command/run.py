@@ -9,7 +9,6 @@ import os
 import runpy
 import sys
 import time
-import traceback
 from collections.abc import Callable
 from contextlib import nullcontext
 from types import ModuleType, TracebackType
@@ -22,6 +21,7 @@ from numloom.engine.evaluate import synchronize
 
 REPORTS = ("text", "json", "html", "none")
 _PAGE, _CUPY = "numloom.command.serve.annotated", "numloom.command.serve.cupy"
+traceback = later.Later("traceback")
 _LEFTOVER = "numloom.device.cpu.leftover"
 PAGE = ".html"
 """How a report's name ends that is a file: ``--report FILE.html``."""

@@ -11,10 +11,7 @@ cannot be read is a cache that misses, one that cannot be written is reported on
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import secrets
 import stat
 import warnings
 from collections.abc import Callable
@@ -23,8 +20,11 @@ from typing import IO
 
 from numloom.base.config import config
 from numloom.base.forking import lock
+from numloom.base.later import Later
 from numloom.base.progress import track
 from numloom.device.temporary import claim, kernel, only_ours, sweep_one
+
+hashlib, json, secrets = Later("hashlib"), Later("json"), Later("secrets")
 
 MAGIC = b"numloom kernel cache 1\n"
 TEMPORARY = ".new-"

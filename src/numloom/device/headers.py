@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from numloom.base.later import Later
+
+hashlib = Later("hashlib")
 
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*([^\n]*)", re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)

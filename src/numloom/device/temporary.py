@@ -14,22 +14,22 @@ import errno
 import os
 import platform
 import re
-import shutil
 import stat
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from hashlib import sha256
 
 from numloom.base.forking import anew, lock
+from numloom.base.later import Later
 
 if sys.platform == "win32":  # Files there have neither such locks nor owners: nothing is swept.
     fcntl = None
 else:
     import fcntl
+
+hashlib, shutil, tempfile = Later("hashlib"), Later("shutil"), Later("tempfile")
 
 STALE_SECONDS = 24 * 3600.0
 SWEEP_SECONDS = 0.1
@@ -53,7 +53,7 @@ def kernel() -> str:
             name = file.read()
     except OSError:
         name = platform.node()
-    return sha256(name.encode()).hexdigest()[:8]
+    return str(hashlib.sha256(name.encode()).hexdigest()[:8])
 
 
 def only_ours(status: os.stat_result) -> bool:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from functools import partial
+from typing import TYPE_CHECKING
 
-from numloom.emit.compaction import emit_select
+from numloom.base.later import Later
 from numloom.emit.maps import emit_map
-from numloom.emit.nested import emit_nested
-from numloom.emit.outer_products import emit_outer_product, pair_tile_of
-from numloom.emit.reducing_host import emit_reduction
-from numloom.emit.repeating import emit_repeated
-from numloom.emit.rows import emit_rows
-from numloom.emit.user import guarded
 from numloom.emit.words import in_words
 from numloom.ops.elementwise import header_order
 from numloom.plan.program import KernelSource, Program
+
+if TYPE_CHECKING:
+    import hashlib
+
+    from numloom.emit import compaction, nested, outer_products, reducing_host, repeating, rows, user
+else:  # Families of kernels are imported when a program has one.
+    hashlib, compaction, nested = Later("hashlib"), Later("numloom.emit.compaction"), Later("numloom.emit.nested")
+    outer_products, reducing_host = Later("numloom.emit.outer_products"), Later("numloom.emit.reducing_host")
+    repeating, rows, user = Later("numloom.emit.repeating"), Later("numloom.emit.rows"), Later("numloom.emit.user")
 
 _ENTRY = "nl_kernel_entry"
 
@@ -32,22 +35,25 @@ def emit(program: Program, fast_math: bool = False) -> KernelSource:
     first line, except where random numbers are made: these are the same on every machine.
     """
     if program.nested:
-        family = emit_nested
+        family = nested.emit_nested
     elif program.by_rows:
-        family = emit_rows
+        family = rows.emit_rows
     elif program.reductions:
-        tile = pair_tile_of(program)
-        family = emit_reduction if tile is None else partial(emit_outer_product, tile=tile)
+        tile = outer_products.pair_tile_of(program)
+        if tile is None:
+            family = reducing_host.emit_reduction
+        else:
+            family = partial(outer_products.emit_outer_product, tile=tile)
     elif program.repeat is not None:
-        family = emit_repeated
+        family = repeating.emit_repeated
     else:
-        family = emit_select if program.select else emit_map
+        family = compaction.emit_select if program.select else emit_map
     source = family(in_words(program), _ENTRY)
     text = FAST_MATH + source.text if fast_math and not _makes_random_numbers(program) else source.text
     entry = "k_" + hashlib.sha256(text.encode()).hexdigest()[:20]
     text = text.replace(_ENTRY, entry)
     if "namespace nl_user" in text:
-        text = guarded(text, entry)
+        text = user.guarded(text, entry)
     # Of many steps with one kernel, one text is kept.
     return KernelSource(sys.intern(text), entry, source.words, source.geometry)
 

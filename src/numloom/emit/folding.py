@@ -171,6 +171,34 @@ extern "C" __global__ void __launch_bounds__(%(threads)d) segments(const __grid_
     finish(p, line, segment, %(reduce)s(a, length));
 }
 """,
+    "short_segments": """\
+extern "C" __global__ void __launch_bounds__(%(threads)d) short_segments(const __grid_constant__ P p) {
+    const i64 which = (i64)blockIdx.x * %(threads)d + threadIdx.x;
+    const i64 line = which / p.segments, segment = which - line * p.segments;
+    i64 start = 0, length = 0;
+    if (line < p.lines) {
+        length = bounds(p, segment, start);
+        if (length == 0) *p.error = p.location;
+    }
+    const E* from = p.a + offset_of<%(rank)d>(line < p.lines ? line : 0, p.extent, p.stride);
+    if (length > 0 && length <= %(items)d) {
+        const StridedElements a = {from + start * p.step, p.step};
+        V x[%(items)d];
+#pragma unroll
+        for (int k = 0; k < %(items)d; ++k) x[k] = element(a, k < length ? k : 0);
+#pragma unroll
+        for (int d = 1; d < %(items)d; d *= 2)
+#pragma unroll
+            for (int k = 0; k + d < %(items)d; k += 2 * d) if (k + d < length) x[k] = step(x[k], x[k + d]);
+        write(p, line, segment, x[0]);
+    }
+    for (u32 longer = __ballot_sync(0xffffffffu, length > %(items)d); longer; longer &= longer - 1) {
+        const int owner = __popc((longer & -longer) - 1);
+        const StridedElements a = {lane_of(from, owner) + lane_of(start, owner) * p.step, p.step};
+        finish(p, lane_of(line, owner), lane_of(segment, owner), by_tree(a, lane_of(length, owner)));
+    }
+}
+""",
     "pieces": """\
 extern "C" __global__ void __launch_bounds__(%(threads)d) pieces(const __grid_constant__ P p) {
     const i64 warp = ((i64)blockIdx.x * %(threads)d + threadIdx.x) >> 5;
@@ -206,6 +234,7 @@ extern "C" __global__ void __launch_bounds__(%(threads)d) join(const __grid_cons
 def segments_text(op: str, code: int, rank: int, tree: bool, entry: str) -> str:
     """Text of one kernel. ``segments``: a warp reduces one segment of one line, by a tree or in order.
 
+    Where most are short, each lane reduces one (``short_segments``), and a warp the longer ones of its lanes in turn.
     Where segments are few and long a warp takes a piece: ``pieces`` reduces those, which are whole trees since they
     begin at multiples of a power of two, and ``join`` goes on with their results.
     """
@@ -271,8 +300,10 @@ NL_DEV i64 bounds(const P& p, i64 segment, i64& start) {{
     const i64 end = segment + 1 < p.segments ? p.at[(segment + 1) * p.at_step] : p.length;
     return end <= start ? 1 : (end > p.length ? p.length : end) - start;
 }}
-NL_DEV void finish(const P& p, i64 line, i64 segment, V sum) {{
-    if ((threadIdx.x & 31) == 0)
-        p.out[offset_of<{rank}>(line, p.extent, p.out_stride) + segment * p.out_step] = kept(sum);
+NL_DEV void write(const P& p, i64 line, i64 segment, V sum) {{
+    p.out[offset_of<{rank}>(line, p.extent, p.out_stride) + segment * p.out_step] = kept(sum);
 }}
-{_SEGMENTS[entry] % {"threads": THREADS, "rank": rank, "reduce": "by_tree" if tree else "in_order"}}"""
+NL_DEV void finish(const P& p, i64 line, i64 segment, V sum) {{
+    if ((threadIdx.x & 31) == 0) write(p, line, segment, sum);
+}}
+{_SEGMENTS[entry] % {"threads": THREADS, "rank": rank, "items": ITEMS, "reduce": "by_tree" if tree else "in_order"}}"""

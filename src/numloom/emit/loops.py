@@ -11,36 +11,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
-from numloom.base.dtypes import CHARS, DTYPES, KINDS, LOW
+from numloom.base.dtypes import CHARS, DTYPES, LOW
 from numloom.emit.maps import emit_map
 from numloom.emit.values import header, prelude
 from numloom.ops.definitions import OpDef
-from numloom.ops.elementwise import ELEMENTWISE, HEADERS, cast_text, resolve
+from numloom.ops.elementwise import ELEMENTWISE, HEADERS, resolve
+from numloom.ops.single_loops import CASTS, loop_name
 from numloom.ops.special import SPECIAL
 from numloom.plan.program import Instr, KernelSource, Operand, Program, Store
-
-CASTS = {
-    code: OpDef(
-        name=f"cast_{char}",
-        nin=1,
-        numpy=lambda x, dtype=dtype: x.astype(dtype),
-        text=cast_text,
-        exact_kinds="biu",
-        headers=("cast",),
-        loops=lambda dtypes, dtype=dtype: (*dtypes, dtype),  # type: ignore[misc]
-    )
-    for code, (char, dtype) in enumerate(zip(CHARS, DTYPES, strict=True))
-    if KINDS[code] in "iu"
-}
-"""Casts to integers by target code, as operations: where a float is out of range, NumPy's own answer depends on
-its place in the array."""
-
-
-def loop_name(op: OpDef, in_chars: str) -> str:
-    """Entry of the loop of `op` for these dtypes (a bool is written b1 in a name)."""
-    return f"loop_{op.name}_{in_chars.replace('?', 'b1')}"
 
 
 def loop_program(op: OpDef, in_codes: tuple[int, ...], out_code: int) -> Program:
@@ -54,7 +33,7 @@ def loop_program(op: OpDef, in_codes: tuple[int, ...], out_code: int) -> Program
 
 @cache
 def loop_source(op: OpDef, in_codes: tuple[int, ...], out_code: int) -> KernelSource:
-    """The loop as a kernel of its own."""
+    """The loop as a kernel of its own; its parameters are `numloom.ops.single_loops.loop_words`."""
     in_chars = "".join(CHARS[code] for code in in_codes)
     return emit_map(loop_program(op, in_codes, out_code), loop_name(op, in_chars))
 
@@ -89,4 +68,5 @@ def loops_text() -> str:
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(loops_text())
+    with open(sys.argv[1], "w", encoding="utf-8") as file:
+        file.write(loops_text())

@@ -7,7 +7,6 @@ that the compiler's complaints can be shown beside the user's own line.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,9 +14,11 @@ from functools import cache
 
 from numloom.base.dtypes import C64, C128, CHARS, CTYPES, F16, LOW
 from numloom.base.errors import CompileError
+from numloom.base.later import Later
 from numloom.emit.values import VALUE_TYPES, header, rounded
 from numloom.ops.elementwise import dtype_headers, header_order
 
+hashlib = Later("hashlib")
 OWN = "kernel.cpp"
 """File name of what is not the user's."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
-from pathlib import Path
 
 from numloom.base.dtypes import BOOL, CHARS, CTYPES, I64, ITEMSIZES, KINDS, ROUNDED
 from numloom.emit.block import ParameterBlock
@@ -12,7 +12,7 @@ from numloom.ops.elementwise import cast_headers, cast_text, dtype_headers, head
 from numloom.ops.reductions import reduction_headers
 from numloom.plan.program import Instr, Program
 
-INCLUDE = Path(__file__).parent / "include"
+INCLUDE = os.path.join(os.path.dirname(__file__), "include")
 
 VALUE_TYPES = tuple("f32" if code in ROUNDED else ctype for code, ctype in enumerate(CTYPES))
 """C++ type in which a value travels, by dtype code: float16, bfloat16 and float8 as a rounded float."""
@@ -21,7 +21,8 @@ VALUE_TYPES = tuple("f32" if code in ROUNDED else ctype for code, ctype in enume
 @cache
 def header(name: str) -> str:
     """Text of a prelude header, without its comment lines."""
-    lines = (INCLUDE / f"{name}.hpp").read_text().splitlines()
+    with open(os.path.join(INCLUDE, f"{name}.hpp"), encoding="utf-8") as file:
+        lines = file.read().splitlines()
     return "\n".join(line for line in lines if line and not line.lstrip().startswith("//")) + "\n"
 
 

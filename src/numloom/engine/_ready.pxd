@@ -14,6 +14,7 @@ cdef extern from "ready.hpp" namespace "numloom" nogil:
     void simplify(StridedSpace&) noexcept
     void run_loop(Loop, void*, char**, const StridedSpace&) noexcept
     Loop copy_of(int) noexcept
+    void copy_all(int, char**, const StridedSpace&) noexcept
     Loop choice_of(int) noexcept
     Loop cast_between(int, int) noexcept
     bint read_at(const char*, const StridedSpace&, char**, const int*, const Size*, const Size*, const StridedSpace&, int) noexcept
@@ -42,6 +43,8 @@ cdef struct Known:
     uint64_t codes
     Way way
     bint same  # bits on a GPU
+    bint copies  # elements as they are
+    Size fastest  # elements up to which no kernel takes less time
     Size price  # of an element, in eighths of a nanosecond
     void* function
     void* data

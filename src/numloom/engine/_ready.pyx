@@ -14,13 +14,13 @@ from numloom.graph.node cimport Node
 
 import numpy
 
-from numloom.base.dtypes import C64, CHARS, DTYPES, F16, F32, F64, I64, LOW, ROUNDED
-from numloom.emit.loops import CASTS, loop_name
-from numloom.engine.interpret import has_loop, loop_words, wide
+from numloom.base.dtypes import BOOL, C64, C128, CHARS, DTYPES, F16, F32, F64, I64, LOW, ROUNDED
+from numloom.engine.interpret import has_loop, wide
 from numloom.graph import node as _node
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.reductions import REDUCTIONS
 from numloom.ops.reduction_tree import has_tree, operation_of
+from numloom.ops.single_loops import CASTS, loop_name, loop_words
 
 cdef extern from "numpy/ufuncobject.h":
     ctypedef struct PyUFuncObject:
@@ -118,6 +118,8 @@ cdef object learn(Node node, object loops):
         found.word[place] = word
     found.price = price_of(kind, op_def, way)
     found.same = same_everywhere(kind, op_def, (*in_codes, out_code))
+    found.fastest = fastest_up_to(op_def.name, in_codes[0]) if way == BY_REDUCER else 0
+    found.copies = kind == CAST and in_codes[0] == out_code
     found.way = way
 
 
@@ -126,6 +128,18 @@ cdef Size price_of(int kind, object op_def, int way) except -1:
     if way == BY_PYTHON:
         return 160 if kind == REDUCE else 40
     return max(4, <Size>op_def.cost) if kind == OP else 4
+
+
+cdef Size fastest_up_to(str name, int code) except -1:
+    """Elements up to which a reduction's loop takes less time than its kernel, however often that runs.
+
+    Loops of bools stop at the first hit; of complex numbers they have vectors, where kernels have none but more threads.
+    """
+    if code == BOOL and name in ("argmax", "argmin", "max", "min", "any", "all"):
+        return MOST_REDUCED
+    if code in (C64, C128) and name in ("argmax", "argmin", "var", "m2"):
+        return 1 << 18
+    return 0
 
 
 cdef bint same_everywhere(int kind, object op_def, tuple codes) except -1:
@@ -164,16 +178,14 @@ cdef tuple operation(object op_def, tuple codes, int out_code, object loops):
         return REFUSE
     if not low.isdisjoint(codes) or out_code in low:
         return PYTHON
-    return package_loop(op_def, codes, out_code, chars, loops)
+    return package_loop(op_def, chars, loops)
 
 
-cdef tuple package_loop(object op_def, tuple codes, int out_code, str chars, object loops):
-    words = []
-    for kind, index in loop_words(op_def, codes, out_code):
-        words.append(index if kind == "pointer" else -1)
+cdef tuple package_loop(object op_def, str chars, object loops):
+    words = loop_words(op_def)
     if len(words) > MOST_WORDS:
         return PYTHON
-    return BY_PACKAGE, loops.address(loop_name(op_def, chars)), 0, tuple(words)
+    return BY_PACKAGE, loops.address(loop_name(op_def, chars)), 0, words
 
 
 cdef tuple ufunc_loop(object ufunc, tuple codes, int out_code):
@@ -193,13 +205,15 @@ cdef tuple ufunc_loop(object ufunc, tuple codes, int out_code):
 
 
 cdef tuple cast_of(int code, int out_code, object loops):
+    if code == out_code:
+        return BY_LOOP, <intptr_t>copy_of(sizes[code]), 0, ()
     op_def = CASTS.get(out_code)
     if op_def is not None:
         chars = CHARS[code]
         if not op_def.is_exact(chars) and not has_loop(op_def, wide(chars), loops):
             return REFUSE
         if not op_def.is_exact(chars) and code not in low:
-            return package_loop(op_def, (code,), out_code, chars, loops)
+            return package_loop(op_def, chars, loops)
     function = <intptr_t>cast_between(code, out_code)
     return (BY_LOOP, function, 0, ()) if function else PYTHON
 
@@ -211,7 +225,7 @@ cdef tuple reduction_of(object op_def, int code, int out_code, object loops):
     if op is not None and not has_loop(op, CHARS[F32 if code in ROUNDED else code] * op.nin, loops):
         return REFUSE
     cdef const Reduction* by = reduction(_REDUCERS.get(op_def.name, NO_REDUCER), code)
-    if by is NULL or (I64 if by.in_order else code) != out_code:
+    if by is NULL or CHARS[out_code] != op_def.out_char(CHARS[code]):
         return PYTHON
     return BY_REDUCER, <intptr_t>by, 0, ()
 
@@ -304,7 +318,7 @@ cdef void fill_memory(Node node, char* number, char* out) noexcept:
     start[0] = number
     start[1] = out
     simplify(space)
-    run_loop(copy_of(sizes[node.code]), NULL, start, space)
+    copy_all(sizes[node.code], start, space)
 
 
 cdef bint count_up(Node node, char* out) noexcept:
@@ -356,7 +370,9 @@ cdef int map(Node node, Known* how, char** args, char* out) noexcept:
                 return 0
             pack(&space, k, sizes[arg.code], &start[k], packed[count])
             count += 1
-    if how.way == BY_LOOP:
+    if how.copies:
+        copy_all(sizes[node.code], start, space)
+    elif how.way == BY_LOOP:
         run_loop(<Loop>how.function, how.data, start, space)
     else:
         for k in range(how.words):
@@ -385,7 +401,7 @@ cdef void pack(StridedSpace* space, int k, int itemsize, char** start, char* to)
     ends[1] = to
     start[0] = to
     simplify(one)
-    run_loop(copy_of(itemsize), NULL, ends, one)
+    copy_all(itemsize, ends, one)
 
 
 cdef bint counts(Node node) noexcept:

@@ -14,8 +14,8 @@ from libc.string cimport memcpy
 from numloom.device.cpu._hostview cimport put_number_at
 from numloom.device.memory cimport Buffer, Pool
 from numloom.engine._ready cimport (
-    BY_LOOP, BY_REDUCER, REFUSED, Known, Size, StridedSpace, compute_node, copy_of, count_bools, count_up, counts, dot,
-    dots, fill_memory, find, forget_operations, run_loop,
+    BY_LOOP, BY_REDUCER, REFUSED, Known, Size, StridedSpace, compute_node, copy_all, count_bools, count_up, counts, dot,
+    dots, fill_memory, find, forget_operations,
     learn, pack, product, simplify, take_shape, take_strides,
 )
 from numloom.engine.walk cimport Walk
@@ -311,10 +311,13 @@ cdef char arena[ARENA]
 cdef Py_ssize_t runs = 0
 cdef bint beside_gpu = False
 cdef bint due = False  # `run_one` has left a value to its plan
+cdef bint fastest = False  # what is in `smalls` reduces memory by a loop that no kernel outruns
+cdef Node unknown_small = None  # of which it is not known yet how it is done
 
 
 cdef int take_small(Node node, int count, uint64_t* key, Py_ssize_t* time) except -2:
     """Put a value and what it is computed from into `smalls` from `count` on; its place, or -1 if it is not for here."""
+    global fastest, unknown_small
     cdef tuple args = node.args
     cdef Py_ssize_t k, n = len(args)
     cdef int kind = node.kind, place
@@ -326,7 +329,10 @@ cdef int take_small(Node node, int count, uint64_t* key, Py_ssize_t* time) excep
         return -1
     if kind == OP or kind == CAST or kind == REDUCE:
         how = find(node)
-        if how is NULL or not BY_LOOP <= how.way <= BY_REDUCER or node.size > limit or not node.size:
+        if how is NULL:
+            unknown_small = node
+            return -1
+        if not BY_LOOP <= how.way <= BY_REDUCER or node.size > limit or not node.size:
             return -1
         if beside_gpu and not how.same:
             return -1
@@ -334,7 +340,11 @@ cdef int take_small(Node node, int count, uint64_t* key, Py_ssize_t* time) excep
         time[0] += LOOP + (node.size >> 1) + time_of(node, how)
         if kind == REDUCE:
             source = <Node>args[0]
-            if source.size > limit or not source.size:
+            if how.fastest and source.size <= how.fastest and (source.kind == LEAF or source.kind == VIEW):
+                fastest = True
+            elif source.size > limit:
+                return -1
+            if not source.size:
                 return -1
             if counts(node):
                 args = source.args
@@ -391,7 +401,7 @@ cpdef bint run_one(Node root, object device, bint beside) except -1:
 
     The host may stand `beside` a GPU.
     """
-    global runs, due, beside_gpu
+    global runs, due, beside_gpu, fastest, unknown_small
     cdef uint64_t key = 0
     cdef Py_ssize_t time = 0, used = 0, nbytes, turn
     cdef Py_ssize_t* spent
@@ -406,9 +416,17 @@ cpdef bint run_one(Node root, object device, bint beside) except -1:
     runs += 1
     turn = runs
     beside_gpu = beside
+    fastest = False
     count = take_small(root, 0, &key, &time)
     if count < 0:
-        return False
+        if unknown_small is None:
+            return False
+        node = unknown_small
+        unknown_small = None
+        learn(node, device.loops)  # Which runs Python, so that all begins anew.
+        return find(node) is not NULL and run_one(root, device, beside)
+    if fastest:
+        time = 0
     spent = spent_for(key)
     if spent[0] >= worth:  # It is due to get a plan; until that has its kernel most runs are done here.
         spent[0] += 1
@@ -679,7 +697,7 @@ cdef class Run:
                 start[0] = whole.memory
                 start[1] = <char*><intptr_t>buffer.ptr
                 simplify(space)
-                run_loop(copy_of(sizes[node.code]), NULL, start, space)
+                copy_all(sizes[node.code], start, space)
         value.memory = <char*><intptr_t>buffer.ptr
         if source.size:
             if source.code != code:
@@ -698,7 +716,7 @@ cdef class Run:
                     copied = self.pool.allocate(product(&space) * sizes[code])
                     pack(&space, 0, sizes[code], start, <char*><intptr_t>copied.ptr)
                 simplify(space)
-                run_loop(copy_of(sizes[code]), NULL, start, space)
+                copy_all(sizes[code], start, space)
         self.buffers[place] = buffer
         # In place the old value is gone, so the new one must be there whatever fails later.
         if value.stored or buffer is self.buffers[base]:

@@ -55,7 +55,7 @@ cdef Py_ssize_t ELEMENTS
 cdef tuple ITEMSIZES
 
 @cython.locals(base=Node, source=Node, itemsize=cython.Py_ssize_t, slot=cython.Py_ssize_t)
-cpdef object element(Node value, int code, Py_ssize_t offset)
+cpdef object element(Node value, int code, Py_ssize_t offset, bint alone=*)
 
 @cython.locals(slot=cython.Py_ssize_t, buffer=Buffer, pool=Pool)
 cpdef object element_on_host(Node value, int code, Py_ssize_t offset)
@@ -71,4 +71,4 @@ cpdef object number(Node value, int code, Py_ssize_t offset)
 @cython.locals(buffer=Buffer, pool=Pool, size=cython.Py_ssize_t, extent=cython.Py_ssize_t)
 cdef object copied_out(Node value, int code, object offset, tuple shape, tuple strides)
 
-cpdef object download_layout(Node value, int code, object offset, tuple shape, tuple strides)
+cpdef object download_layout(Node value, int code, object offset, tuple shape, tuple strides, bint alone=*)

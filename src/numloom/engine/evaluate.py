@@ -20,6 +20,7 @@ except ImportError:
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL, DTYPES, F64, I64, ITEMSIZES, code_of
 from numloom.base.errors import DeviceError
+from numloom.base.later import load
 from numloom.device.interface import Backend
 from numloom.device.ordering import gpu_of
 from numloom.device.registry import (
@@ -50,7 +51,6 @@ from numloom.engine.look import number as number_seen
 from numloom.engine.owners import device_of, elsewhere_than, gather, lenders_of, mixed, owner_of, together
 from numloom.engine.placement import MIRRORED, begins_on_host, bring, bring_all, looked
 from numloom.engine.reference import compute, dense_array, flat_bytes
-from numloom.engine.resized import plan_of
 from numloom.engine.state import count_flush, counters, note_copy, watchers
 from numloom.engine.unplanned import last_regret, run_one, run_unplanned, side
 from numloom.engine.verify import VerificationError, check_computed, computed_apart
@@ -64,6 +64,7 @@ from numloom.graph.node import (
     LEAF,
     OP,
     REDUCE,
+    ROUTINE,
     SCALAR,
     UPDATE,
     VIEW,
@@ -74,13 +75,15 @@ from numloom.graph.node import (
     live_nodes,
     register,
     unhold,
-)
+)  # fmt: skip
 from numloom.graph.replay import learning, lose, made
 from numloom.graph.tree import concrete, refuse_trees, valued
 
 Host = np.ndarray[Any, Any]
 
 _BYTES = np.dtype(np.uint8)
+_RESIZED = "numloom.engine.resized"
+"""Makes plans; imported for the first."""
 _guard: Guard = guard
 _register = register
 _counters = counters
@@ -441,7 +444,7 @@ def new_plan(found: Walk, roots: list[Node], device: Backend) -> ReadyPlan:
     for root in roots:
         if root.kind == VIEW and not is_dense_order(root.shape, root.strides, ITEMSIZES[root.code]):
             raise SystemError(f"a view of strides {root.strides} has no memory of its own: this is a fault of numloom")
-    plan = plan_of(found, roots, device)
+    plan = load(_RESIZED).plan_of(found, roots, device)
     if span is not None:
         profiler.end(span)
     assert plan is not None
@@ -653,14 +656,19 @@ def download_value(node: Node) -> Host:
     return download_layout(node, node.code, 0, node.shape, node.strides)
 
 
-def download_layout(value: Node, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Host:
-    """The memory of `value` seen through a layout, as a host array in K order; runs and waits."""
+def download_layout(
+    value: Node, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], alone: bool = False
+) -> Host:
+    """The memory of `value` seen through a layout, as a host array in K order; runs and waits.
+
+    What else is pending runs, too, but if `alone`.
+    """
     lose()
     if value.tree:
         value = concrete(value)
     if value.buffer is None:
         evaluate([value])
-    elif register.oldest is not None:
+    elif register.oldest is not None and not alone:
         evaluate([])
     profiler = _counters.profiler
     if profiler is None:
@@ -708,27 +716,29 @@ def copied_out(value: Node, code: int, offset: int, shape: tuple[int, ...], stri
     return result if is_dense_order(shape, strides, itemsize) else result.copy("K")
 
 
-def element(value: Node, code: int, offset: int) -> Any:
+def element(value: Node, code: int, offset: int, alone: bool = False) -> Any:
     """The one element of `value` at a byte offset, as a NumPy scalar; runs what is pending and waits.
 
-    Reading ``x[i]`` of a computed `x` needs no kernel. Small values are read whole, once.
+    Reading ``x[i]`` of a computed `x` needs no kernel. Small values are read whole, once. If nothing else is pending
+    (or `alone` says so), ``x[i]`` stays so: as work of its own, it might fetch all of `x` to the host.
     """
     lose()
     if value.tree:
         value = concrete(value)
     base = value
+    alone = alone or (register.oldest is value and value.newer is None)
     if value.buffer is None:
         if value.kind == FILL and value.code == code and value.attr is not None:
             return DTYPES[code].type(value.attr)
         source = value.args[0] if value.kind == CAST else value
         if value.code != code:  # The bytes are seen as another dtype.
             evaluate([value])
-        elif source.kind == VIEW and not value.shape and source.code == code and source.args[0].kind == LEAF:
+        elif source.kind == VIEW and not value.shape and source.code == code and _is_whole(source.args[0]):
             base = source.args[0]
             offset = source.attr
         elif value.kind == CAST and not value.shape and _is_computed(source):
             # What is asked of ``bool(x[0])`` and the like: the number is converted here, without a kernel.
-            number = element(source, source.code, 0)
+            number = element(source, source.code, 0, alone)
             return DTYPES[code].type(host_cast(number.item(), source.code, code))
         else:
             evaluate([value])
@@ -740,7 +750,14 @@ def element(value: Node, code: int, offset: int) -> Any:
             mirror = base.attr if type(base.attr) is np.ndarray else mirror_of(base)
             if mirror is not None:
                 return mirror[slot]
-    return download_layout(base, code, offset, (), ())[()]
+    return download_layout(base, code, offset, (), (), alone and base is not value)[()]
+
+
+def _is_whole(value: Node) -> bool:
+    """Whether all of a value is in memory; what a routine makes, it makes whole, so an element needs no kernel then."""
+    if value.kind == ROUTINE:
+        evaluate([value])
+    return value.kind == LEAF
 
 
 def _is_computed(value: Node) -> bool:
@@ -877,21 +894,7 @@ def reference_value(node: Node) -> Host:
 
 
 __all__ = [
-    "after_record",
-    "at_hand",
-    "before_store",
-    "dense_array",
-    "download_layout",
-    "download_value",
-    "element",
-    "element_on_host",
-    "evaluate",
-    "leaf_from_host",
-    "mirror_of",
-    "number",
-    "pin_value",
-    "plans_by_settings",
-    "plans_in_use",
-    "reference_value",
-    "synchronize",
-]
+    "after_record", "at_hand", "before_store", "dense_array", "download_layout", "download_value", "element",
+    "element_on_host", "evaluate", "leaf_from_host", "mirror_of", "number", "pin_value", "plans_by_settings",
+    "plans_in_use", "reference_value", "synchronize",
+]  # fmt: skip

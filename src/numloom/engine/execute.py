@@ -9,22 +9,27 @@ only after its step was launched, so a failure leaves the rest pending.
 from __future__ import annotations
 
 from struct import Struct
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, F32, F64, I64, ITEMSIZES, KINDS
-from numloom.emit.cost import work_of
-from numloom.emit.emit import emit
-from numloom.emit.loops import loops_text
+from numloom.base.later import Later
 from numloom.engine.interpret import can_interpret, interpret
 from numloom.engine.look import settle_near
 from numloom.engine.state import count_kernel, counters
 from numloom.engine.words import new_words
 from numloom.graph.node import become_leaf, lose_value
-from numloom.plan.program import Geometry, KernelSource, Program
-from numloom.plan.step import Plan, Step
+
+if TYPE_CHECKING:
+    from numloom.emit import cost, emit, loops
+    from numloom.plan import program as programs
+    from numloom.plan.program import KernelSource, Program
+    from numloom.plan.step import Plan, Step
+else:  # What makes plans and kernels is imported when the first is made.
+    cost, emit, loops = Later("numloom.emit.cost"), Later("numloom.emit.emit"), Later("numloom.emit.loops")
+    programs = Later("numloom.plan.program")
 
 SOON = 150_000_000
 """Operations on elements for which the interpreter takes half a second: of more work the kernel is waited for."""
@@ -188,8 +193,8 @@ class ReadyStep:
         else:
             wait = config.cpu_compile == "wait"
             if not wait:
-                device.load_loops(loops_text, wait=False)
-                wait = not can_interpret(program, device.loops) or work_of(program)[0] > SOON
+                device.load_loops(_loops_text, wait=False)
+                wait = not can_interpret(program, device.loops) or cost.work_of(program)[0] > SOON
             # Without a compiler NumPy stands for loops that are not there; its last bits may be others.
             wait = wait and (device.compiles or not can_interpret(program, device.loops, exactly=False))
         profiler = counters.profiler
@@ -222,15 +227,32 @@ class ReadyStep:
         self.words = words
 
 
+def _loops_text() -> str:
+    """The text of the single-operation loops."""
+    return loops.loops_text()
+
+
 def gains_by_fast_tier(program: Program, source: KernelSource) -> bool:
     """Whether a first launch had better take code that is compiled by the fast tier; for maps in full is as soon."""
     together = bool(program.reductions) or program.by_rows or "__shared__" in source.text
-    return together and work_of(program)[1] <= FAST_TIER_MOST
+    return together and cost.work_of(program)[1] <= FAST_TIER_MOST
 
 
 def source_of(program: Program | None, device: Any) -> KernelSource | None:
     """The text of a step's program, if it has one."""
-    return None if program is None else emit(program, config.fast_math and device.fast_math)
+    return None if program is None else emit.emit(program, config.fast_math and device.fast_math)
+
+
+def sources_of(steps: tuple[Step, ...], device: Any) -> list[KernelSource | None]:
+    """The texts of a plan's steps; steps with equal programs have one, which is made once."""
+    known: dict[Any, Any] = {}
+    found = []
+    for step in steps:
+        program = step.program
+        if program not in known:
+            known[program] = source_of(program, device)
+        found.append(known[program])
+    return found
 
 
 class Pattern:
@@ -305,7 +327,7 @@ def resized(pattern: Pattern, values: list[Any], sizes: list[int]) -> ReadyStep:
                 Pointer(pointer.word, pointer.slot, pointer.number, values[slot], pointer.view)
                 for pointer, slot in zip(known.pointers, pattern.offsets, strict=True)
             ]
-        ready.geometry = Geometry(*[values[slot] for slot in pattern.geometry])
+        ready.geometry = programs.Geometry(*[values[slot] for slot in pattern.geometry])
         words = known.words.copy()
         for word, slot in pattern.words:
             words.put(word, values[slot])
@@ -348,7 +370,7 @@ class ReadyPlan:
     def __init__(self, plan: Plan, device: Any, second: int) -> None:
         sources: list[Any] = [None] * len(plan.steps)
         if len(sources) > 1:
-            sources = [source_of(step.program, device) for step in plan.steps]
+            sources = sources_of(plan.steps, device)
             device.expect([source.text for source in sources if source is not None])
         self.set(device, second, plan.drop, list(map(ReadyStep, plan.steps, [device] * len(sources), sources)))
 

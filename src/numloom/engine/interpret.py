@@ -10,18 +10,20 @@ from __future__ import annotations
 import ctypes
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from numloom.base.dtypes import CHARS, DTYPES, F32, KINDS, LOW, ROUNDED, code_of
 from numloom.device.cpu.hostview import array_at
-from numloom.emit.loops import CASTS, loop_name, loop_source
 from numloom.ops.definitions import OpDef
 from numloom.ops.reduction_tree import has_tree, operation_of, reduce_axes
-from numloom.plan.program import Instr, Operand, Program, Reduce
+from numloom.ops.single_loops import CASTS, loop_name, loop_words
+
+if TYPE_CHECKING:
+    from numloom.plan.program import Instr, Operand, Program, Reduce
 
 Host = np.ndarray[Any, Any]
 Index = tuple[int, ...]
@@ -377,17 +379,11 @@ def _affine(offset: int, strides: Index, starts: Index, counts: Index, steps: In
     return np.asarray(total)
 
 
-@cache
-def loop_words(op_def: OpDef, codes: tuple[int, ...], out_code: int) -> tuple[tuple[str, int], ...]:
-    """The parameter block of a loop of the package: of each word its kind, and which operand it is the address of."""
-    return tuple((word.kind, word.index) for word in loop_source(op_def, codes, out_code).words)
-
-
 def run_loop(op_def: OpDef, codes: tuple[int, ...], out_code: int, arrays: list[Host], out: Host, loops: Any) -> None:
     """Run a single-operation loop over contiguous host arrays."""
     address = loops.address(loop_name(op_def, "".join(CHARS[code] for code in codes)))
     operands = [*arrays, out]
     params = array("q")
-    for kind, index in loop_words(op_def, codes, out_code):
-        params.append(operands[index].ctypes.data if kind == "pointer" else out.size)
+    for index in loop_words(op_def):
+        params.append(out.size if index < 0 else operands[index].ctypes.data)
     _LOOP(address)(params.buffer_info()[0], 0, out.size)

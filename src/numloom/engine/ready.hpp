@@ -168,6 +168,54 @@ void copy_loop(char** args, const Size* count, const Size* steps, void*) {
     for (; i < many; ++i, from += from_step, to += to_step) *reinterpret_cast<T*>(to) = *reinterpret_cast<const T*>(from);
 }
 
+// Blocks of 16 bytes square are turned in registers: as often as it takes, elements of the first half of the lines are put
+// between those of the second half.
+template <int N>
+struct Block {
+    typedef typename Word<N>::type T;
+    typedef std::remove_cv_t<T> V __attribute__((vector_size(16)));
+    static constexpr int count = 16 / N;
+    static NL_INLINE V low(const V& a, const V& b) {
+        if constexpr (N == 1) return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+        else if constexpr (N == 2) return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+        else if constexpr (N == 4) return __builtin_shufflevector(a, b, 0, 4, 1, 5);
+        else return __builtin_shufflevector(a, b, 0, 2);
+    }
+    static NL_INLINE V high(const V& a, const V& b) {
+        if constexpr (N == 1) return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+        else if constexpr (N == 2) return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+        else if constexpr (N == 4) return __builtin_shufflevector(a, b, 2, 6, 3, 7);
+        else return __builtin_shufflevector(a, b, 1, 3);
+    }
+    static NL_INLINE void turn(const char* from, Size from_step, char* to, Size to_step) {
+        V a[count], b[count];
+        for (int i = 0; i < count; ++i) std::memcpy(&a[i], from + i * from_step, 16);
+        for (int turns = 1; turns < count; turns *= 2) {
+            for (int i = 0; i < count / 2; ++i) b[2 * i] = low(a[i], a[i + count / 2]), b[2 * i + 1] = high(a[i], a[i + count / 2]);
+            for (int i = 0; i < count; ++i) a[i] = b[i];
+        }
+        for (int i = 0; i < count; ++i) std::memcpy(to + i * to_step, &a[i], 16);
+    }
+};
+template <>
+struct Block<16> {
+    static constexpr int count = 1;
+    static NL_INLINE void turn(const char* from, Size, char* to, Size) { std::memcpy(to, from, 16); }
+};
+
+// Line i of `to` (of `lines` elements) is column i of `from` (of `width` columns).
+template <int N>
+void turn_lines(const char* from, Size from_step, char* to, Size to_step, Size lines, Size width) {
+    constexpr Size count = Block<N>::count;
+    const Size whole_lines = lines - lines % count, whole_width = width - width % count;
+    for (Size i = 0; i < whole_width; i += count)
+        for (Size j = 0; j < whole_lines; j += count)
+            Block<N>::turn(from + j * from_step + i * N, from_step, to + i * to_step + j * N, to_step);
+    for (Size i = 0; i < width; ++i)
+        for (Size j = i < whole_width ? whole_lines : 0; j < lines; ++j)
+            std::memcpy(to + i * to_step + j * N, from + j * from_step + i * N, N);
+}
+
 // Choices of elements side by side; what repeats is one element.
 template <int N, bool A_REPEATS, bool B_REPEATS>
 NL_CLONES void choice_line(const uint8_t* choice, const char* from_a, const char* from_b, char* into, Size count) {
@@ -222,6 +270,45 @@ inline Loop choice_of(int itemsize) {
         case 16: return choice_loop<16>;
     }
     return nullptr;
+}
+
+// Copy over a space of two arguments, of which `simplify` has seen the axes: by turned blocks where neighbours of the one
+// are no neighbours of the other.
+template <int N>
+void copy_turned(char* const* start, const StridedSpace& s, int across) {
+    const int last = s.rank - 1;
+    StridedSpace others;
+    others.args = 2;
+    for (int axis = 0; axis < last; ++axis)
+        if (axis != across) take_axis(others, others.rank++, s, axis);
+    char* args[MOST_ARGS] = {start[0], start[1]};
+    Size at[MOST_AXES] = {0}, to_step = s.strides[1][across];
+    const Size width = s.shape[across];
+    if (s.strides[0][across] < 0) {
+        args[0] -= (width - 1) * N;
+        args[1] += (width - 1) * to_step;
+        to_step = -to_step;
+    }
+    do turn_lines<N>(args[0], s.strides[0][last], args[1], to_step, s.shape[last], width);
+    while (next_position(others, others.rank, at, args));
+}
+
+inline void copy_all(int itemsize, char* const* start, const StridedSpace& s) {
+    const int last = s.rank - 1;
+    int across = -1;
+    if (last > 0 && s.strides[1][last] == itemsize && std::llabs(s.strides[0][last]) != itemsize && s.strides[0][last])
+        for (int axis = 0; axis < last; ++axis)
+            if (std::llabs(s.strides[0][axis]) == itemsize) across = axis;
+    if (across >= 0) {
+        switch (itemsize) {
+            case 1: return copy_turned<1>(start, s, across);
+            case 2: return copy_turned<2>(start, s, across);
+            case 4: return copy_turned<4>(start, s, across);
+            case 8: return copy_turned<8>(start, s, across);
+            case 16: return copy_turned<16>(start, s, across);
+        }
+    }
+    run_loop(copy_of(itemsize), nullptr, start, s);
 }
 
 // ---------------------------------------------------------------- casts
@@ -398,13 +485,12 @@ inline bool read_at(const char* from, const StridedSpace& indexed, char* const* 
         } while (next_position(indexed, last, at, args));
         return true;
     }
-    const Loop copy = copy_of(itemsize);
     do {
         Size offset = 0;
         for (int k = 0; k < indices; ++k)
             if (!add_place(index_at(args[k], codes[k]), shape[k], strides[k], offset)) return false;
         char* ends[2] = {const_cast<char*>(from) + offset, args[indices]};
-        run_loop(copy, nullptr, ends, part);
+        copy_all(itemsize, ends, part);
     } while (next_position(indexed, indexed.rank, at, args));
     return true;
 }

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL, ITEMSIZES
+from numloom.base.later import Later
 from numloom.device.registry import beside, current, is_mixed
-from numloom.emit.compaction import selectable
 from numloom.engine.execute import ReadyPlan, launch
 from numloom.engine.guard import guard
 from numloom.engine.look import is_near
 from numloom.engine.owners import elsewhere
 from numloom.engine.placement import begins_on_host, bring_all
-from numloom.engine.resized import Change, plan_of
 from numloom.engine.routines import call, from_strided, strided
 from numloom.engine.state import count_flush
 from numloom.engine.walk import Walk, pending_roots, walk
@@ -25,8 +24,18 @@ from numloom.graph.layout import c_strides
 from numloom.graph.node import CAST, LEAF, OP, VIEW, Node, register
 from numloom.graph.replay import lose
 from numloom.graph.tree import waits
-from numloom.plan.program import Select
-from numloom.plan.step import Plan
+
+if TYPE_CHECKING:
+    from numloom.emit import compaction
+    from numloom.engine import resized
+    from numloom.engine.resized import Change
+    from numloom.plan import program as programs
+    from numloom.plan import step as steps
+    from numloom.plan.program import Select
+    from numloom.plan.step import Plan
+else:
+    compaction, resized = Later("numloom.emit.compaction"), Later("numloom.engine.resized")
+    programs, steps = Later("numloom.plan.program"), Later("numloom.plan.step")
 
 _selections: dict[Any, tuple[int | None, ReadyPlan | None, Any]] = {}
 """By device, what is selected and the first half of a mask's plan key: the second half, the plan if there is one, and
@@ -49,10 +58,10 @@ def compress(array: Node, mask: Node) -> Node:
         lead, itemsize = len(mask.shape), ITEMSIZES[array.code]
         if array.shape == mask.shape and array.strides == c_strides(array.shape, itemsize):
             found = _fused(
-                mask, Select(itemsize), array, lambda chosen, queue: chosen.elements(described(array), queue)
+                mask, programs.Select(itemsize), array, lambda chosen, queue: chosen.elements(described(array), queue)
             )
         else:
-            places = Select(2, axes=1)
+            places = programs.Select(2, axes=1)
             found = _fused(mask, places, None, lambda chosen, queue: chosen.parts(described(array), lead, queue))
         if found is not None:
             return from_strided(found)
@@ -82,7 +91,9 @@ def nonzero(mask: Node) -> tuple[Node, ...]:
             return nonzero(mask)
     shape = mask.shape
     if shape and (mask.kind == OP or mask.kind == CAST):
-        found = _fused(mask, Select(2, axes=len(shape)), None, lambda chosen, queue: chosen.indices(shape, queue))
+        found = _fused(
+            mask, programs.Select(2, axes=len(shape)), None, lambda chosen, queue: chosen.indices(shape, queue)
+        )
         if found is not None:
             return tuple(map(from_strided, found))
     return tuple(call("nonzero", mask))
@@ -125,7 +136,7 @@ def _selected(mask: Node, select: Select, array: Node | None, take: Callable[[An
     key = (device, config.fast_math, select, number, found.first)
     second, plan, chosen = _selections.get(key, (None, None, None))
     if second != found.second:
-        plan = plan_of(found, [mask], device, _selecting(select, number))
+        plan = resized.plan_of(found, [mask], device, _selecting(select, number))
         if len(_selections) >= _KEPT:
             _selections.clear()
         chosen = None if plan is None else device.select(plan.steps[0].geometry.blocks)
@@ -164,7 +175,7 @@ def _selecting(select: Select, number: int) -> Change:
     """
 
     def change(made: Plan) -> Plan | None:
-        if len(made.steps) != 1 or made.steps[0].program is None or not selectable(made.steps[0].program):
+        if len(made.steps) != 1 or made.steps[0].program is None or not compaction.selectable(made.steps[0].program):
             return None
         step = made.steps[0]
         step.allocate = step.computed = ()
@@ -178,6 +189,6 @@ def _selecting(select: Select, number: int) -> Change:
             if not moved and operand.strides[0] == 1 and binding.offset == 0:
                 same = place
         step.program = replace(program, select=select._replace(same=same))
-        return Plan((step,), made.drop)
+        return steps.Plan((step,), made.drop)
 
     return change

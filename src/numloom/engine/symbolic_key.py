@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from array import array
-from hashlib import blake2b
 from typing import Any
 
+from numloom.base.later import Later
 from numloom.engine.walk import number_of
 from numloom.graph.node import FILL, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW, Node
 from numloom.plan.nearby import nearby_views
@@ -29,6 +29,8 @@ from numloom.plan.sizes import (
     SUB,
     Entry,
 )
+
+hashlib = Later("hashlib")
 
 
 def symbolic_key(nodes: list[Node], roots: list[Node]) -> tuple[bytes, list[int], list[Any]]:
@@ -89,7 +91,7 @@ def symbolic_key(nodes: list[Node], roots: list[Node]) -> tuple[bytes, list[int]
             words.append(code)
         elif kind > VIEW and kind != OP:
             words.append(number_of(node.attr))
-    return blake2b(array("q", words).tobytes(), digest_size=16).digest(), sizes, op_defs
+    return hashlib.blake2b(array("q", words).tobytes(), digest_size=16).digest(), sizes, op_defs
 
 
 def _slot_of(numbers: tuple[int, ...], known: dict[Any, int], sizes: list[int]) -> int:

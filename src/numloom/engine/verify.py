@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 
 from numloom.base.dtypes import DTYPES, ITEMSIZES
+from numloom.base.later import load
 from numloom.engine.execute import ReadyPlan, run_plan
 from numloom.engine.placement import here
 from numloom.engine.reference import order_of
 from numloom.engine.state import UNSET
 from numloom.engine.walk import walk
 from numloom.graph.node import FILL, LEAF, VIEW, Node, new_node
-from numloom.plan.plan import make_plan
 
+_PLAN = "numloom.plan.plan"
 Host = np.ndarray[Any, Any]
 Reader = Callable[[Node, Any], Host]
 
@@ -67,7 +68,7 @@ def is_unset(value: Node) -> bool:
 def _run_alone(node: Node, device: Any) -> None:
     """Compute one value by a plan of its own."""
     met = walk([node])
-    plan = make_plan(met.nodes, [node.number], short_rows=device.short_rows, cluster=device.cluster)
+    plan = load(_PLAN).make_plan(met.nodes, [node.number], short_rows=device.short_rows, cluster=device.cluster)
     run_plan(ReadyPlan(plan, device, 0), met.nodes)
 
 

@@ -21,7 +21,7 @@ from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray
 from numloom.base.integers import as_integer, is_integer
 from numloom.base.tracebacks import answer_for
-from numloom.sparse import combining, device, functions, host
+from numloom.sparse import axes, combining, device, functions, host
 from numloom.sparse.where import CLASSES, in_tree, on_device
 
 _SUPPORTED = "?bBhHiIlLqQfdFD"
@@ -72,6 +72,8 @@ class SparseBase:
     _parts: tuple[Any, ...]
     _shape: tuple[int, ...]
     _canonical: bool | None
+    _longest: int | None = None
+    """Numbers in the longest row when a product asked last; tells how to compute, not what."""
 
     def __init__(
         self, arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False, blocksize: Any = None, *,
@@ -103,6 +105,7 @@ class SparseBase:
     def _take(self, other: SparseBase) -> None:
         """Become what `other` is."""
         self._parts, self._shape, self._canonical = other._parts, other._shape, other._canonical
+        self._longest = other._longest
 
     def _sparse_parts(self) -> list[Any]:
         return list(self._parts)
@@ -110,7 +113,7 @@ class SparseBase:
     def _apply(self, name: str, *args: Any, **options: Any) -> Any:
         """Run a method: on the device, if the data are there and the method is written for it, else by SciPy."""
         if on_device() or in_tree(self, *args):
-            function = device.METHODS.get(name)
+            function = device.way(device.METHODS, name, self)
             found = NotImplemented if function is None else function(self, *args, **options)
             if found is not NotImplemented:
                 return found
@@ -124,7 +127,7 @@ class SparseBase:
             if function is not operator.getitem:  # What is built on the host computes as CSR.
                 operands = tuple(x.tocsr() if getattr(x, "format", None) in ("lil", "dok", "bsr") and
                                  isinstance(x, SparseBase) else x for x in operands)  # fmt: skip
-            run = device.OPERATORS.get(function.__name__)
+            run = device.way(device.OPERATORS, function.__name__, self)
             found = NotImplemented if run is None else run(*operands)
             if found is not NotImplemented:
                 return found
@@ -135,7 +138,7 @@ class SparseBase:
     def _change(self, name: str, *args: Any) -> None:
         """Run a method that changes this matrix, on a copy that it then becomes."""
         if on_device() or in_tree(self, *args):
-            function = device.CHANGES.get(name)
+            function = device.way(device.CHANGES, name, self)
             found = NotImplemented if function is None else function(self, *args)
             if found is not NotImplemented:
                 self._take(found)
@@ -237,11 +240,13 @@ class SparseBase:
 
     def _with_data(self, data: Any) -> Any:
         """The same places with other numbers."""
-        return type(self)._made((data, *(part.copy() for part in self._parts[1:])), self._shape, self._canonical)
+        made = type(self)._made((data, *(part.copy() for part in self._parts[1:])), self._shape, self._canonical)
+        made._longest = self._longest
+        return made
 
     def _deduped(self) -> Any:
         """The stored numbers, each place once."""
-        if self.format not in ("dia", "bsr"):
+        if self.format != "dia":
             self.sum_duplicates()
         return self.data
 
@@ -278,7 +283,7 @@ class SparseBase:
         if self.dtype == np.dtype(dtype):
             return self.copy() if copy else self
         made = self._with_data(self.data.astype(dtype, casting=casting))
-        if self.format not in ("dia", "bsr"):
+        if self.format != "dia":
             made.sum_duplicates()
         return made
 
@@ -508,7 +513,12 @@ class SparseBase:
         return self._apply("multiply", other)
 
     def dot(self, other: Any) -> Any:
-        return self * other if is_scalar(other) else self @ other
+        if is_scalar(other):
+            return self * other
+        axes = np.ndim(other) if isinstance(other, (list, tuple)) else getattr(other, "ndim", 0)
+        if axes > 2 or (self.ndim > 2 and hasattr(other, "_sparse_parts")):  # No product of stacks, as @ is.
+            return self.tocoo()._apply("dot", other)
+        return self @ other
 
     def maximum(self, other: Any) -> Any:
         return self._apply("maximum", other)
@@ -579,7 +589,8 @@ class SparseBase:
         if wanted == self._shape:
             return self.copy() if copy else self
         if wanted is not None and (on_device() or self.format == "coo"):
-            found = combining.reshaped(self, wanted, order, copy)
+            plain = self.ndim == 2 and len(wanted) < 3
+            found = (combining.reshaped if plain else axes.reshaped)(self, wanted, order, copy)
             if found is not NotImplemented:
                 return found
         return self._apply("reshape", *shape, order=order)
@@ -587,7 +598,7 @@ class SparseBase:
     def _wanted(self, shape: tuple[Any, ...]) -> tuple[int, ...] | None:
         """A shape that this can be brought to; None for what SciPy should judge."""
         given = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-        if not given or len(given) > 2 or self.ndim != 2:
+        if not given or (max(len(given), self.ndim) > 2 and self.format != "coo"):
             return None
         if not all(isinstance(n, (int, np.integer)) for n in given) or sum(n < 0 for n in given) > 1:
             return None

@@ -14,6 +14,8 @@ from numloom.api.creation import arange, full, zeros
 from numloom.api.elementwise import (
     add,
     equal,
+    fmax,
+    fmin,
     greater,
     greater_equal,
     less,
@@ -33,6 +35,8 @@ from numloom.api.reductions import min as smallest
 from numloom.api.sorting import flatnonzero, nonzero
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray
+from numloom.base.integers import as_integer, is_integer
+from numloom.sparse import axes, layouts
 from numloom.sparse.elements import (
     argmax,
     argmin,
@@ -40,12 +44,14 @@ from numloom.sparse.elements import (
     compared,
     count_nonzero,
     divided,
+    kept_zeros,
     nonzero_places,
     power,
     setdiag,
     setitem,
     times_dense_elements,
 )  # fmt: skip
+from numloom.sparse.kernels import lines_turned
 from numloom.sparse.matmul import matmul, times_dense
 from numloom.sparse.places import (
     Triples,
@@ -53,6 +59,7 @@ from numloom.sparse.places import (
     in_order,
     index_dtype,
     lines_of,
+    looked_at,
     matrix_of,
     sorted_triples,
     summed,
@@ -72,8 +79,13 @@ def kind_of(a: Any) -> str:
 # ---------------------------------------------------------------- making and checking
 
 
-def check_compressed(data: Array, indices: Array, indptr: Array, shape: tuple[int, ...], format: str) -> None:
+def check_compressed(data: Array, indices: Array, indptr: Array, shape: tuple[int, ...], format: str) -> int:
     """Refuse parts that make no matrix, with SciPy's words; looks at the indices once.
+
+    Returns
+    -------
+    int
+        How many numbers are in lines; there may be more behind them.
 
     Raises
     ------
@@ -85,20 +97,31 @@ def check_compressed(data: Array, indices: Array, indptr: Array, shape: tuple[in
         raise ValueError("data, indices, and indptr should be 1-D")
     if indptr.shape[0] != lines + 1:
         raise ValueError(f"index pointer size {indptr.shape[0]} should be {lines + 1}")
-    if int(indptr[0]) != 0:
+    steps = indptr.astype(np.int64)
+    limits = [smallest(indices), largest(indices)] if indices.shape[0] else []
+    rise, *limits = looked_at(_least_rise(steps), *limits)
+    first, last = int(steps[0]), int(steps[-1])
+    if first != 0:
         raise ValueError("index pointer should start with 0")
     if indices.shape[0] != data.shape[0]:
         raise ValueError("indices and data should have the same size")
-    if int(indptr[-1]) > indices.shape[0]:
+    if last > indices.shape[0]:
         raise ValueError("Last value of index pointer should be less than the size of index and data arrays")
-    if lines and int(smallest(indptr[1:] - indptr[:-1])) < 0:
+    if rise < 0:
         raise ValueError("indptr must be a non-decreasing sequence")
-    used = indices[: int(indptr[-1])]
-    if used.shape[0]:
-        if int(largest(used)) >= width:
+    if last < indices.shape[0]:  # What lies behind the last line is not looked at.
+        used = indices[:last]
+        limits = looked_at(smallest(used), largest(used)) if last else []
+    if limits:
+        if limits[1] >= width:
             raise ValueError(f"indices must be < {width}")
-        if int(smallest(used)) < 0:
+        if limits[0] < 0:
             raise ValueError("indices must be >= 0")
+    return last
+
+
+def _least_rise(steps: Array) -> Array:
+    return smallest(steps[1:] - steps[:-1]) if steps.shape[0] > 1 else zeros((), np.int64)
 
 
 def _whole(*arrays: Array) -> bool:
@@ -113,30 +136,36 @@ def _numbers(data: Any, dtype: Any) -> Any:
 
 def construct(kind: Any, arg1: Any, shape: Any, dtype: Any) -> Any:
     """A matrix of arrays of ours; NotImplemented for what comes from the host, or is made there."""
+    if kind.format in ("lil", "dok"):
+        return NotImplemented
     if hasattr(arg1, "_sparse_parts"):
         other = arg1 if dtype is None else arg1.astype(dtype, copy=False)
         other = other.asformat(kind.format)
         return kind._made(other._parts, other.shape, other._canonical) if shape is None else NotImplemented
-    if kind.format in ("bsr", "lil", "dok"):
+    if kind.format == "bsr":
         return NotImplemented
     if type(arg1) is ndarray:
-        if arg1.ndim != 2 or shape is not None or kind.format == "dia":
-            return NotImplemented
         data = _numbers(arg1, dtype)
-        if data is None:
+        if data is None or shape is not None or kind.format == "dia":
+            return NotImplemented
+        if data.ndim not in (0, 2) and kind.format == "coo" and kind._is_array:
+            return axes.of_dense(data)
+        if data.ndim != 2:
             return NotImplemented
         row, col = nonzero(data)
         return matrix_of(Triples(row, col, data[row, col], data.shape, True), kind.format, kind_of(kind))
-    if type(arg1) is not tuple or shape is None or len(shape) != 2 or type(arg1[0]) is not ndarray:
+    if type(arg1) is not tuple or not isinstance(shape, (tuple, list)) or type(arg1[0]) is not ndarray:
         return NotImplemented
     data = _numbers(arg1[0], dtype)
     if data is None or data.ndim != 1:
         return NotImplemented
+    if len(shape) != 2:
+        plain = kind.format == "coo" and kind._is_array and len(arg1) == 2 and isinstance(arg1[1], (tuple, list))
+        return axes.of_coords(data, arg1[1], shape) if plain and _whole(*arg1[1]) else NotImplemented
     shape = (int(shape[0]), int(shape[1]))
     if len(arg1) == 3 and kind.format in ("csr", "csc") and _whole(*arg1[1:]):
-        check_compressed(data, *arg1[1:], shape, kind.format)
+        count = check_compressed(data, *arg1[1:], shape, kind.format)
         index = index_dtype(*shape, data.shape[0])
-        count = int(arg1[2][-1])
         indices, indptr = (x if x.dtype == index else x.astype(index) for x in arg1[1:])
         if count < data.shape[0]:
             data, indices = data[:count], indices[:count]
@@ -145,8 +174,9 @@ def construct(kind: Any, arg1: Any, shape: Any, dtype: Any) -> Any:
         row, col = arg1[1]
         if not row.shape == col.shape == data.shape or min(shape) < 0:
             return NotImplemented
-        for axis, places in enumerate((row, col)):
-            if places.shape[0] and (int(largest(places)) >= shape[axis] or int(smallest(places)) < 0):
+        if row.shape[0]:
+            low, high, left, right = looked_at(smallest(row), largest(row), smallest(col), largest(col))
+            if min(low, left) < 0 or high >= shape[0] or right >= shape[1]:
                 return NotImplemented  # SciPy says what is wrong.
         return matrix_of(Triples(row, col, data, shape), kind.format, kind_of(kind))
     return NotImplemented
@@ -168,8 +198,10 @@ def is_sorted(a: Any) -> bool:
 
 
 def sum_duplicates(a: Any) -> Any:
-    if a.ndim != 2 or a.format == "bsr":
+    if a.ndim != 2:
         return NotImplemented
+    if a.format == "bsr":
+        return layouts.blocks_in_order(a, summed, True)
     if a.format == "coo":
         t = summed(triples(a))
         return type(a)._made((t.data, t.row, t.col), a.shape, True)
@@ -177,16 +209,20 @@ def sum_duplicates(a: Any) -> Any:
 
 
 def sort_indices(a: Any) -> Any:
-    if a.ndim != 2 or a.format == "bsr":
+    if a.ndim != 2:
         return NotImplemented
+    if a.format == "bsr":
+        return layouts.blocks_in_order(a, sorted_triples, None)
     t = triples(a)
     t = sorted_triples(t) if a.format == "csr" else sorted_triples(t.transposed()).transposed()
     return compressed(t, a.format, kind_of(a), None)
 
 
 def eliminate_zeros(a: Any) -> Any:
-    if a.ndim != 2 or a.format == "bsr":
+    if a.ndim != 2:
         return NotImplemented
+    if a.format == "bsr":
+        return layouts.without_empty_blocks(a)
     t = triples(a)
     kept = flatnonzero(t.data != 0)
     t = Triples(t.row[kept], t.col[kept], t.data[kept], a.shape)
@@ -199,6 +235,8 @@ def tocsr(a: Any) -> Any:
     if a.ndim != 2:
         return NotImplemented
     if a.format == "csc":  # SciPy keeps what comes twice
+        if (found := _turned(a, "csr")) is not None:
+            return found
         return compressed(_by_lines(triples(a)), "csr", kind_of(a), a._canonical or None)
     return matrix_of(triples(a), "csr", kind_of(a))
 
@@ -207,9 +245,22 @@ def tocsc(a: Any) -> Any:
     if a.ndim != 2:
         return NotImplemented
     if a.format == "csr":
+        if (found := _turned(a, "csc")) is not None:
+            return found
         turned = _by_lines(triples(a).transposed()).transposed()
         return compressed(turned, "csc", kind_of(a), a._canonical or None)
     return matrix_of(triples(a), "csc", kind_of(a))
+
+
+def _turned(a: Any, name: str) -> Any:
+    """CSR as CSC, or CSC as CSR, by kernels of our own; None where there are none."""
+    parts = lines_turned(a)
+    if parts is None:
+        return None
+    dtype = index_dtype(*a.shape, a.nnz)
+    made: Any = CLASSES[f"{name}_{kind_of(a)}"]
+    data, *places = parts
+    return made._made((data, *(x.astype(dtype, copy=False) for x in places)), a.shape, a._canonical or None)
 
 
 def _by_lines(t: Triples) -> Triples:
@@ -230,8 +281,10 @@ def tocoo(a: Any) -> Any:
 
 
 def toarray(a: Any, order: Any = None) -> Any:
-    if a.ndim != 2 or order not in (None, "C"):
+    if a.ndim != 2 or order not in (None, "C", "F"):
         return NotImplemented
+    if order == "F":
+        return toarray(a.T).T
     t = triples(a)
     flat = zeros(a.shape[0] * a.shape[1], a.dtype)
     at = logical_or.at if a.dtype.kind == "b" else add.at
@@ -258,7 +311,7 @@ def _combined(function: Any, a: Any, b: Any) -> Any:
     """Apply a function of two numbers that is 0 of zeros at the places of either; zeros are not stored."""
     if any(not hasattr(x, "_sparse_parts") or x.ndim != 2 for x in (a, b)):
         return NotImplemented
-    if a.shape != b.shape or a._is_array != b._is_array or a.format == b.format == "dia":
+    if a.shape != b.shape or a._is_array != b._is_array:
         return NotImplemented
     dtype = np.result_type(a.dtype, b.dtype)
     if dtype.kind == "b" and function is subtract:
@@ -285,8 +338,9 @@ def _combined(function: Any, a: Any, b: Any) -> Any:
     else:
         value = function(x, y)
         kept = flatnonzero(value != 0)
-    found = Triples(t.row[kept], t.col[kept], value[kept], a.shape, a.format != "csc")
-    return matrix_of(found, a.format if a.format in ("csr", "csc") else "csr", kind_of(a))
+    leader = b if a.format == "dia" and function is add else a  # SciPy has the other one add diagonals.
+    format = leader.format if leader.format in ("csr", "csc") else "csr"
+    return matrix_of(Triples(t.row[kept], t.col[kept], value[kept], a.shape, format == "csr"), format, kind_of(a))
 
 
 def _or_dense(function: Any) -> Callable[[Any, Any], Any]:
@@ -297,14 +351,16 @@ def _or_dense(function: Any) -> Callable[[Any, Any], Any]:
                     return NotImplemented
                 dense = x.toarray()
                 return function(dense, asarray(y)) if x is a else function(asarray(y), dense)
+        if getattr(a, "format", "") == getattr(b, "format", None) == "dia":
+            return layouts.diagonals_combined(function, a, b)
         return _combined(function, a, b)
 
     return run
 
 
 def _times(a: Any, b: Any) -> Any:
-    if a.format == "dia":
-        return NotImplemented
+    if a.format == "dia" and (isinstance(b, (ndarray, np.ndarray)) or getattr(b, "format", "") == "dia"):
+        return layouts.diagonals_times(a, b)
     if isinstance(b, (ndarray, np.ndarray)) and a.ndim == 2 and b.dtype.kind in "biufc":
         return times_dense_elements(a, b)
     return _combined(multiply, a, b)
@@ -328,48 +384,54 @@ def _sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def sum_of(a: Any, axis: Any = None, dtype: Any = None) -> Any:
     axis = _axis(a, axis)
-    if axis is NotImplemented or dtype is not None or 0 in a.shape:
+    if axis is NotImplemented or 0 in a.shape:
         return NotImplemented
     result = _sum_dtype(a.dtype)
     if axis is None:
         t = triples(a)  # Of DIA only what lies inside; of booleans in one place SciPy counts one.
-        return (summed(t).data if a.dtype.kind == "b" else t.data).astype(result).sum()
+        data = summed(t).data if a.dtype.kind == "b" else t.data
+        return data.astype(result).sum() if dtype is None else data.sum(dtype=dtype)
     wide = a._with_data(a.data.astype(result))
     rows = wide.tocsr() if axis == 1 else wide.tocsc().T
     found = times_dense(rows, full(rows.shape[1], 1, result))
+    found = found if dtype is None else found.astype(dtype)
     return found if a._is_array else found[:, None] if axis == 1 else found[None, :]
 
 
 def mean(a: Any, axis: Any = None, dtype: Any = None) -> Any:
-    if dtype is not None or _axis(a, axis) is NotImplemented:
+    if _axis(a, axis) is NotImplemented:
         return NotImplemented
     whole = a.dtype.kind in "biu"
     found = sum_of(a.astype(np.float64) if whole else a, axis)
     if found is NotImplemented:
         return found
-    return found * (1 / (a.shape[0] * a.shape[1] if axis is None else a.shape[axis % 2]))
+    found = found * (1 / (a.shape[0] * a.shape[1] if axis is None else a.shape[axis % 2]))
+    return found if dtype is None else found.astype(dtype)
 
 
 def _extreme(function: Any, a: Any, axis: Any, explicit: bool) -> Any:
     axis = _axis(a, axis)
-    if axis is NotImplemented or explicit or 0 in a.shape or a.dtype.kind not in "iuf" or a.format == "dia":
+    if axis is NotImplemented or 0 in a.shape or a.dtype.kind not in "iuf" or a.format == "dia":
         return NotImplemented
     t = summed(triples(a))
     if axis is None:
         if not a.nnz:
             return zeros((), a.dtype)[()]
-        found = (largest if function is maximum else smallest)(t.data)
-        return function(found, found.dtype.type(0)) if t.data.shape[0] < a.shape[0] * a.shape[1] else found
+        found = function.reduce(t.data)
+        hole = not explicit and t.data.shape[0] < a.shape[0] * a.shape[1]
+        return function(found, found.dtype.type(0)) if hole else found
     lines, count = (t.col, a.shape[1]) if axis == 0 else (t.row, a.shape[0])
-    limits = np.finfo(a.dtype) if a.dtype.kind == "f" else np.iinfo(a.dtype)
-    start = (-np.inf if function is maximum else np.inf) if a.dtype.kind == "f" else (
-        limits.min if function is maximum else limits.max
-    )  # fmt: skip
-    found = full(count, start, a.dtype)
+    least = {maximum: -np.inf, minimum: np.inf}.get(function, np.nan)  # NaN gives way to each number.
+    if a.dtype.kind != "f":
+        limits = np.iinfo(a.dtype)
+        least = limits.min if function in (maximum, fmax) else limits.max
+    found = full(count, least, a.dtype)
     function.at(found, lines, t.data)
-    holes = bincount(lines, minlength=count) < a.shape[axis]
-    zero = zeros((), a.dtype)
-    found = holes * function(found, zero) + ~holes * found if a.dtype.kind != "f" else _either(holes, function, found)
+    stored = bincount(lines, minlength=count)
+    if explicit:  # Lines without numbers have no extreme.
+        found = where(stored > 0, found, zeros((), a.dtype))
+    else:
+        found = where(stored < a.shape[axis], function(found, zeros((), a.dtype)), found)
     kept = flatnonzero(found != 0)
     places = kept.astype(index_dtype(count))
     made: Any = CLASSES[f"coo_{kind_of(a)}"]
@@ -380,24 +442,34 @@ def _extreme(function: Any, a: Any, axis: Any, explicit: bool) -> Any:
     return made._made((found[kept].astype(a.dtype), *coords), shape)
 
 
-def _either(holes: Array, function: Any, found: Array) -> Array:
-    changed = found.copy()
-    at = flatnonzero(holes)
-    changed[at] = function(found[at], found.dtype.type(0))
-    return changed
+def _extremes(function: Any) -> Callable[..., Any]:
+    def run(a: Any, axis: Any = None, explicit: bool = False) -> Any:
+        return _extreme(function, a, axis, explicit)
+
+    return run
 
 
-def _max(a: Any, axis: Any = None, explicit: bool = False) -> Any:
-    return _extreme(maximum, a, axis, explicit)
+def _bound(function: Any) -> Callable[[Any, Any], Any]:
+    """The larger or smaller of two: with numbers, dense and sparse operands."""
 
+    def run(a: Any, b: Any) -> Any:
+        if isinstance(b, (ndarray, np.ndarray)) and b.ndim and b.dtype.kind in "biuf" and a.dtype.kind != "c":
+            return function(a.toarray(), asarray(b)) if b.shape == a.shape and a.ndim == 2 else NotImplemented
+        if isinstance(b, (int, float, np.number)) and a.dtype.kind in "iuf" and a.ndim == 2 and b == b:
+            if function(np.int8(0), b) == 0:
+                return kept_zeros(function, a, b)
+            return type(a)(function(a.toarray(), b))
+        return _combined(function, a, b)
 
-def _min(a: Any, axis: Any = None, explicit: bool = False) -> Any:
-    return _extreme(minimum, a, axis, explicit)
+    return run
 
 
 def _getitem(a: Any, key: Any) -> Any:
     if not hasattr(a, "_sparse_parts") or a.ndim != 2 or a.format not in ("csr", "csc"):
         return NotImplemented
+    keys = key if type(key) is tuple else (key,)  # Arrays of no axes are numbers.
+    keys = tuple(as_integer(k) if getattr(k, "ndim", None) == 0 and is_integer(k) else k for k in keys)
+    key = keys if type(key) is tuple else keys[0]
     found = getitem(a, key)
     return at_pairs(a, key) if found is NotImplemented else found
 
@@ -406,23 +478,34 @@ def _comparison(function: Any) -> Callable[[Any, Any], Any]:
     return compared(function, lambda a, b: _combined(function, a, b))
 
 
+def _matmul(a: Any, b: Any) -> Any:
+    if getattr(a, "format", "") == getattr(b, "format", None) == "dia":
+        return layouts.diagonals_product(a, b)
+    return matmul(a, b)
+
+
 METHODS: dict[str, Callable[..., Any]] = {
     "argmax": argmax,
     "argmin": argmin,
     "count_nonzero": count_nonzero,
     "diagonal": diagonal,
-    "max": _max,
-    "maximum": lambda a, b: _combined(maximum, a, b),
+    "max": _extremes(maximum),
+    "maximum": _bound(maximum),
     "mean": mean,
-    "min": _min,
-    "minimum": lambda a, b: _combined(minimum, a, b),
+    "min": _extremes(minimum),
+    "minimum": _bound(minimum),
     "multiply": _times,
+    "nanmax": _extremes(fmax),
+    "nanmin": _extremes(fmin),
     "nonzero": nonzero_places,
     "sum": sum_of,
     "toarray": toarray,
+    "tobsr": layouts.tobsr,
     "tocoo": tocoo,
     "tocsc": tocsc,
     "tocsr": tocsr,
+    "todia": layouts.todia,
+    "transpose": lambda a, axes=None: layouts.transpose(a) if axes in (None, (1, 0)) else NotImplemented,
 }
 OPERATORS: dict[str, Callable[..., Any]] = {
     "add": _or_dense(add),
@@ -432,12 +515,37 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "gt": _comparison(greater),
     "le": _comparison(less_equal),
     "lt": _comparison(less),
-    "matmul": matmul,
+    "matmul": _matmul,
     "ne": _comparison(not_equal),
     "pow": power,
     "sub": _or_dense(subtract),
     "truediv": divided,
 }
+OF_OTHER_AXES: dict[str, Callable[..., Any]] = {
+    **{name: axes.reduction(name) for name in ("max", "mean", "min", "nanmax", "nanmin", "sum")},
+    **{name: axes.by_elements(METHODS[name]) for name in ("maximum", "minimum")},
+    **{name: axes.by_elements(OPERATORS[name]) for name in ("eq", "ge", "gt", "le", "lt", "ne")},
+    "add": axes.added(1, OPERATORS["add"]),
+    "count_nonzero": axes.count_nonzero,
+    "eliminate_zeros": axes.eliminate_zeros,
+    "matmul": axes.times_dense,
+    "multiply": axes.times(_times),
+    "nonzero": axes.nonzero,
+    "sub": axes.added(-1, OPERATORS["sub"]),
+    "sum_duplicates": axes.sum_duplicates,
+    "toarray": axes.toarray,
+    "tocoo": axes.in_coo,
+    "tocsr": axes.in_csr,
+    "truediv": axes.over(divided),
+}
+"""What arrays of one axis, or of more than two, do: methods, operators and changes."""
+
+
+def way(table: dict[str, Callable[..., Any]], name: str, a: Any) -> Callable[..., Any] | None:
+    """What does this on the device, or None: a row of a table, or of that of other axes."""
+    return (OF_OTHER_AXES if axes.is_other(a) else table).get(name)
+
+
 CHANGES: dict[str, Callable[..., Any]] = {
     "__setitem__": setitem,
     "eliminate_zeros": eliminate_zeros,
@@ -446,4 +554,4 @@ CHANGES: dict[str, Callable[..., Any]] = {
     "sum_duplicates": sum_duplicates,
 }
 
-__all__ = ["CHANGES", "METHODS", "OPERATORS", "check_compressed", "construct", "is_canonical", "is_sorted"]
+__all__ = ["CHANGES", "METHODS", "OPERATORS", "check_compressed", "construct", "is_canonical", "is_sorted", "way"]

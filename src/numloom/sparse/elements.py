@@ -19,7 +19,9 @@ from numloom.api.manipulation import broadcast_arrays, broadcast_to
 from numloom.api.sorting import argsort, flatnonzero, nonzero, searchsorted
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray
-from numloom.sparse.places import Triples, index_dtype, keys, matrix_of, summed, triples
+from numloom.sparse.layouts import diagonals_times
+from numloom.sparse.places import Triples, index_dtype, keys, looked_at, matrix_of, summed, triples
+from numloom.sparse.selecting import across, taken
 from numloom.sparse.where import CLASSES
 
 Array = Any
@@ -48,8 +50,10 @@ def _places_of(key: Any, count: int) -> Any:
     if key.dtype.kind not in "iu":
         return NotImplemented
     key = asarray(key).astype(np.int64)
-    if key.size and (int(key.max()) >= count or int(key.min()) < -count):
-        raise IndexError("index out of range")
+    if key.size:
+        least, most = looked_at(key.min(), key.max())
+        if most >= count or least < -count:
+            raise IndexError("index out of range")
     return where(key < 0, key + count, key)
 
 
@@ -65,7 +69,7 @@ def _mask(a: Any, key: Any) -> Any:
 
 
 def _pairs(a: Any, key: Any) -> Any:
-    """Rows and columns, broadcast against each other, that a subscript names; NotImplemented for the rest."""
+    """Rows and columns, to be broadcast against each other, that a subscript names; NotImplemented for the rest."""
     pair = _mask(a, key)
     if pair is not None:
         return pair
@@ -81,8 +85,14 @@ def _pairs(a: Any, key: Any) -> Any:
         if rows.ndim > 1 or columns.ndim > 1:
             return NotImplemented
         rows, columns = rows.reshape(-1, 1), columns.reshape(1, -1)
+    return rows, columns
+
+
+def _against(rows: Array, columns: Array) -> tuple[Array, Array]:
+    """Rows and columns broadcast against each other."""
     try:
-        return broadcast_arrays(rows, columns)
+        rows, columns = broadcast_arrays(rows, columns)
+        return rows, columns
     except ValueError:
         raise IndexError("number of row and column indices differ") from None
 
@@ -93,6 +103,10 @@ def at_pairs(a: Any, key: Any) -> Any:
     if found is NotImplemented or keys(Triples(zeros(0), zeros(0), zeros(0), a.shape)) is None:
         return NotImplemented
     rows, columns = found
+    if rows.ndim == 2 and rows.shape[1] == 1 and columns.shape[:-1] in ((), (1,)):  # Rows that cross columns.
+        lines, places = (x.ravel() for x in (found if a.format == "csr" else found[::-1]))
+        return across(taken(a, lines), places)
+    rows, columns = _against(rows, columns)
     if rows.ndim == 1 and not rows.shape[0]:  # SciPy's answer then is a sparse one.
         none = zeros(0, np.int32)
         if a._is_array:
@@ -143,7 +157,7 @@ def setitem(a: Any, key: Any, value: Any) -> Any:
     found = _pairs(a, key)
     if found is NotImplemented:
         return NotImplemented
-    rows, columns = found
+    rows, columns = _against(*found)
     if hasattr(value, "_sparse_parts"):
         value = value.toarray()
     if not isinstance(value, (np.ndarray, ndarray, int, float, complex, list, np.generic)):
@@ -183,9 +197,9 @@ def setdiag(a: Any, values: Any, k: int = 0) -> Any:
 
 def nonzero_places(a: Any) -> Any:
     """Rows and columns of the stored numbers that are not zero, in their order."""
-    if a.ndim != 2 or a.format == "dia":
+    if a.ndim != 2:
         return NotImplemented
-    t, dtype = triples(a), index_dtype(*a.shape)
+    t, dtype = triples(a.tocsr() if a.format == "dia" else a), index_dtype(*a.shape)
     kept = flatnonzero(t.data != 0)
     if a.format == "csc":  # SciPy gives these by rows.
         kept = kept[argsort(t.row[kept], kind="stable")]
@@ -194,7 +208,9 @@ def nonzero_places(a: Any) -> Any:
 
 def count_nonzero(a: Any, axis: Any = None) -> Any:
     """How many numbers are not zero, of all or along an axis."""
-    if a.ndim != 2 or a.format in ("dia", "bsr") or not (axis is None or (type(axis) is int and -2 <= axis < 2)):
+    if a.ndim != 2 or not (axis is None or (type(axis) is int and -2 <= axis < 2)):
+        return NotImplemented
+    if a.format in ("dia", "bsr") and axis is not None:
         return NotImplemented
     t = summed(triples(a))
     holds = t.data != 0
@@ -297,18 +313,47 @@ def _with_number(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
         return _of_dense(function(a.toarray(), b), a).asformat(a.format)
     if bool(function(np.zeros((), a.dtype)[()], number)):
         return _of_dense(function(a.toarray(), b), a)
+    return kept_zeros(function, a, b)
+
+
+def kept_zeros(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """A function of the stored numbers and a number that is zero of zero; zeros are not stored."""
     made = a if a.format in ("csr", "csc") else a.tocsr()
     made = made._with_data(function(made._deduped(), b))
     made.eliminate_zeros()
     return made
 
 
+def _over_sparse(a: Any, b: Any) -> Any:
+    """The quotient of two sparse matrices, which is dense: 0 / 0 nearly everywhere."""
+    if any(not hasattr(x, "_sparse_parts") or x.ndim != 2 for x in (a, b)) or a.shape != b.shape:
+        return NotImplemented
+    dtype = np.dtype(np.float64) if np.can_cast(a.dtype, np.float64) else a.dtype
+    if dtype.kind not in "fc" or (b.dtype.kind == "c" and dtype.kind != "c") or not (a._is_array and b._is_array):
+        return NotImplemented
+    x, y = a.toarray().astype(dtype), b.toarray()
+    if dtype.kind != "c":
+        found = x / y
+    else:  # SciPy's formula, and its NaN where neither has a number: those of zeros differ otherwise.
+        y = y.astype(dtype)
+        found = x * y.conj() * (1 / (y.real**2 + y.imag**2))
+        stored = zeros(x.size, bool)
+        for each in (a, b):
+            stored[keys(triples(each))] = True
+        found = where(stored.reshape(x.shape), found, dtype.type(np.nan))
+    return where(found == 0, dtype.type(0), found).astype(dtype)
+
+
 def divided(a: Any, b: Any) -> Any:
-    """``a / b`` for a dense `b` of the same shape: a sparse result, as of a product."""
-    if not hasattr(a, "_sparse_parts") or a.ndim != 2 or a.format == "dia":
+    """``a / b``: for a dense `b` of the same shape a sparse result, as of a product; for a sparse one a dense."""
+    if hasattr(b, "_sparse_parts"):
+        return _over_sparse(a, b)
+    if not hasattr(a, "_sparse_parts") or a.ndim != 2:
         return NotImplemented
     if not isinstance(b, (ndarray, np.ndarray)) or b.dtype.kind not in "biufc":
         return NotImplemented
+    if a.format == "dia":
+        return diagonals_times(a, 1.0 / asarray(b))
     return times_dense_elements(a, 1.0 / asarray(b))
 
 
@@ -343,6 +388,6 @@ def power(a: Any, n: Any) -> Any:
 
 
 __all__ = [
-    "argmax", "argmin", "at_pairs", "compared", "count_nonzero", "divided", "nonzero_places", "power", "setdiag",
-    "setitem", "times_dense_elements",
+    "argmax", "argmin", "at_pairs", "compared", "count_nonzero", "divided", "kept_zeros", "nonzero_places", "power",
+    "setdiag", "setitem", "times_dense_elements",
 ]  # fmt: skip

@@ -69,8 +69,7 @@ class _Compressed(_EntryFormat):
 
     @indices.setter
     def indices(self, value: Any) -> None:
-        self._parts = (self._parts[0], asarray(value), self._parts[2])
-        self._canonical = None
+        self._place(asarray(value), self._parts[2])
 
     @property
     def indptr(self) -> Any:
@@ -79,7 +78,14 @@ class _Compressed(_EntryFormat):
 
     @indptr.setter
     def indptr(self, value: Any) -> None:
-        self._parts = (*self._parts[:2], asarray(value))
+        self._place(self._parts[1], asarray(value))
+
+    def _place(self, indices: Any, indptr: Any) -> None:
+        """Put numbers at other places; kernels read both arrays in one dtype."""
+        if on_device():
+            index = np.promote_types(indices.dtype, indptr.dtype)
+            indices, indptr = (x if x.dtype == index else x.astype(index) for x in (indices, indptr))
+        self._parts = (self._parts[0], indices, indptr)
         self._canonical = None
 
     _sorted: bool | None = None
@@ -114,7 +120,7 @@ class _Compressed(_EntryFormat):
 
     def check_format(self, full_check: bool = True) -> None:
         """Raise ValueError if the parts do not make a matrix."""
-        if not on_device() or not full_check or self.ndim != 2:
+        if not on_device() or not full_check or self.ndim != 2 or self.format == "bsr":
             host.view(self).check_format(full_check=full_check)
         else:
             device.check_compressed(self.data, self.indices, self.indptr, self.shape, self.format)
@@ -250,6 +256,9 @@ class _Diagonals(SparseBase):
     def offsets(self, value: Any) -> None:
         self._parts = (self._parts[0], asarray(value))
 
+    def _more(self) -> str:
+        return f"({self.data.shape[0]} diagonals) "
+
     @property
     def nnz(self) -> int:
         """The number of stored numbers inside the matrix."""
@@ -277,9 +286,6 @@ class _Blocks(_Compressed):
 
     def transpose(self, axes: Any = None, copy: bool = False) -> Any:
         return self._apply("transpose", axes)
-
-    def __neg__(self) -> Any:
-        return self._with_data(-self.data)
 
 
 class bsr_array(_Blocks, sparray):
@@ -309,9 +315,6 @@ class bsr_matrix(spmatrix, _Blocks):
     """A sparse matrix of dense blocks; arguments as of `bsr_array`."""
 
     format = "bsr"
-
-    def _more(self) -> str:
-        return f"({self.data.shape[0]} diagonals) "
 
 
 class dia_array(_Diagonals, sparray):

@@ -12,13 +12,20 @@ import numpy as np
 
 from numloom.api.creation import arange, ascontiguousarray, empty, zeros
 from numloom.api.elementwise import add, logical_or
-from numloom.api.sorting import searchsorted
+from numloom.api.reductions import max as largest
+from numloom.api.sorting import cumsum, searchsorted
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray
 from numloom.sparse.kernels import (
     BLOCK,
     MOST_BLOCKS,
+    MOST_PIECES,
     MOST_TERMS,
+    PIECE,
+    ROUNDS,
+    STAGED_ROWS,
+    WIDE_FROM,
+    blocks_for,
     index_type,
     kernel,
     lanes_for,
@@ -33,25 +40,63 @@ Array = Any
 
 def times_dense(a: Any, x: Array) -> Array:
     """A CSR matrix times a dense vector or matrix."""
-    dtype = np.result_type(a.dtype, x.dtype)
+    dtype = a.dtype if a.dtype is x.dtype else np.result_type(a.dtype, x.dtype)
     shape = (a.shape[0], *x.shape[1:])
-    columns = x.shape[1] if x.ndim == 2 else 1
     if not a.nnz or 0 in shape:
         return zeros(shape, dtype)
-    data, x = ascontiguousarray(a.data.astype(dtype)), ascontiguousarray(x.astype(dtype))
-    lanes = lanes_for(a.nnz, a.shape[0]) if x.ndim == 1 else columns
-    blocks = -(-a.shape[0] * lanes // BLOCK)
-    name = "times_vector" if x.ndim == 1 else "times_columns"
-    run = (
-        kernel(name, number_type(dtype), index_type(a.indices.dtype))
-        if blocks <= MOST_BLOCKS and not in_tree(data, x)
-        else None
-    )
-    if run is None:
+    data, x = _in_order(a.data, dtype), _in_order(x, dtype)
+    types = number_type(dtype), index_type(a.indices.dtype)
+    if None in types or in_tree(data, x):
         return _by_scatter(a, data, x, shape)
-    y = empty(shape, dtype)
-    indices, indptr = ascontiguousarray(a.indices), ascontiguousarray(a.indptr)
-    run((blocks,), (BLOCK,), (data, indices, indptr, x, y, a.shape[0], lanes))
+    index = a.indices.dtype if a.nnz < WIDE_FROM else np.dtype(np.int64)
+    types = types[0], index_type(index)
+    parts = data, _in_order(a.indices, index), _in_order(a.indptr, index)
+    found = _times_vector(a, parts, x, types) if x.ndim == 1 else _times_columns(parts, x, shape, types)
+    return _by_scatter(a, data, x, shape) if found is None else found
+
+
+def _in_order(x: Array, dtype: Any = None) -> Array:
+    """An array in C order and of a dtype; itself where it is that."""
+    if dtype is not None and x.dtype is not dtype:
+        x = x.astype(dtype)
+    return x if x.strides == (x.itemsize,) else ascontiguousarray(x)
+
+
+def _times_columns(parts: tuple[Array, ...], x: Array, shape: tuple[int, ...], types: tuple[str | None, ...]) -> Any:
+    """The product with dense columns: a thread adds a number of it. None where no kernel does it."""
+    blocks = blocks_for(*shape)
+    run = kernel("times_columns", *types) if blocks else None
+    if run is None:
+        return None
+    y = empty(shape, x.dtype)
+    run((blocks,), (BLOCK,), (*parts, x, y, *shape))
+    return y
+
+
+def _times_vector(a: Any, parts: tuple[Array, ...], x: Array, types: tuple[str | None, ...]) -> Any:
+    """The product with a vector: some lanes add a row; long rows in pieces, by blocks. None where no kernel does it."""
+    rows, nnz = a.shape[0], a.nnz
+    lanes = lanes_for(nnz, rows, 4)
+    longest = ROUNDS * lanes
+    if a._longest is None:
+        a._longest = int(largest(parts[2][1:] - parts[2][:-1]))
+    uneven = a._longest > longest  # Were a part written since, the answer would be as right, but slower.
+    staged = not uneven and rows >= STAGED_ROWS and 2 <= lanes <= 16
+    types = types if staged else (*types, str(lanes))
+    run = kernel("times_short_rows" if uneven else "times_staged" if staged else "times_vector", *types)
+    blocks = blocks_for(rows, 1 if staged else lanes)
+    if run is None or not blocks:
+        return None
+    y = empty(rows, x.dtype)
+    if not uneven:
+        run((blocks,), (BLOCK,), (*parts, x, y, rows))
+        return y
+    room, most = nnz // longest + 1, nnz // longest + nnz // PIECE + 1
+    noted, listed, sums = zeros(1, np.uint64), empty(2 * room, np.int64), empty(most, x.dtype)
+    pieces, together = kernel("times_pieces", *types[:2]), kernel("add_pieces", *types[:2])
+    run((blocks,), (BLOCK,), (*parts, x, y, rows, longest, noted, listed, room))
+    pieces((min(most, MOST_PIECES),), (BLOCK,), (*parts, x, sums, noted, listed, room, most))
+    together((min(-(-room * 32 // BLOCK), MOST_PIECES),), (BLOCK,), (parts[2], sums, y, noted, listed, room))
     return y
 
 
@@ -100,20 +145,20 @@ def _by_rows(a: Any, b: Any, kind: str) -> Any:
     if rows > MOST_BLOCKS:
         return None
     left, right = (tuple(ascontiguousarray(x) for x in (m.data.astype(dtype), m.indices, m.indptr)) for m in (a, b))
-    counts = empty(rows, np.int64)
+    counts = empty(rows + 1, np.int64)
     count_terms((-(-rows // BLOCK),), (BLOCK,), (left[1], left[2], right[2], counts, rows))
-    begins = counts_to_pointers(counts)
-    total, most = int(begins[-1]), int(counts.max())
+    begins = cumsum(counts)
+    most, total = int(counts.max()), int(begins[-1])
     if most > MOST_TERMS or not total:
         return None
     size = 1
     while size < most:
         size *= 2
     threads = min(max(size // 2, 32), 256)
-    data, indices, lengths = empty(total, dtype), empty(total, index), empty(rows, np.int64)
+    data, indices, lengths = empty(total, dtype), empty(total, index), empty(rows + 1, np.int64)
     shared = size * (8 + dtype.itemsize) + 4 * threads
     multiply((rows,), (threads,), (*left, *right, begins, data, indices, lengths, size), shared_mem=shared)
-    indptr = counts_to_pointers(lengths)
+    indptr = cumsum(lengths)
     stored = int(indptr[-1])
     made: Any = CLASSES[f"csr_{kind}"]
     shape = (rows, b.shape[1])

@@ -14,9 +14,10 @@ from numloom.api.creation import arange, ones, zeros
 from numloom.api.elementwise import add, logical_or
 from numloom.api.joining import concatenate
 from numloom.api.reductions import all as all_true
+from numloom.api.running import evaluate
 from numloom.api.sorting import argsort, cumsum, flatnonzero, lexsort, searchsorted
 from numloom.sparse.kernels import lines_written
-from numloom.sparse.where import CLASSES
+from numloom.sparse.where import CLASSES, in_tree
 
 Array = Any
 
@@ -42,6 +43,13 @@ class Triples:
 def index_dtype(*limits: int) -> np.dtype[Any]:
     """The dtype of indices up to these limits, by SciPy's rule."""
     return np.dtype(np.int32 if max(limits, default=0) < 2**31 - 1 else np.int64)
+
+
+def looked_at(*numbers: Array) -> list[int]:
+    """Integers that arrays without axes hold; all are computed before the first is waited for."""
+    if not in_tree(*numbers):
+        evaluate(*numbers)
+    return [int(number) for number in numbers]
 
 
 def lines_of(indptr: Array, count: int) -> Array:
@@ -167,5 +175,5 @@ def matrix_of(t: Triples, name: str, kind: str) -> Any:
 
 __all__ = [
     "Triples", "added_from", "compressed", "counts_to_pointers", "in_order", "index_dtype", "keys", "lines_of",
-    "matrix_of", "pointers", "sorted_triples", "summed", "triples",
+    "looked_at", "matrix_of", "pointers", "sorted_triples", "summed", "triples",
 ]  # fmt: skip

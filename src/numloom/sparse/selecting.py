@@ -11,8 +11,8 @@ from numloom.api.creation import arange
 from numloom.api.sorting import flatnonzero, searchsorted
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray
-from numloom.sparse.kernels import lines_copied
-from numloom.sparse.places import counts_to_pointers, index_dtype, lines_of
+from numloom.sparse.kernels import lines_copied, lines_counted
+from numloom.sparse.places import counts_to_pointers, index_dtype, lines_of, looked_at
 from numloom.sparse.where import CLASSES
 
 Array = Any
@@ -28,11 +28,12 @@ def taken(a: Any, lines: Any) -> Any:
             if (start, stop) == (0, count):
                 return a
             indptr = a.indptr[start : stop + 1]
-            first, last = int(indptr[0]), int(indptr[-1])
+            first, last = a.indptr[start : stop + 1 : stop - start].tolist() if start < stop else (0, 0)
             return _like(a, a.data[first:last], a.indices[first:last], indptr - first, stop - start, width)
         lines = arange(start, stop, step)
-    counts = (a.indptr[1:] - a.indptr[:-1])[lines]
-    indptr = counts_to_pointers(counts)
+    indptr = lines_counted(a, lines)
+    if indptr is None:
+        indptr = counts_to_pointers((a.indptr[1:] - a.indptr[:-1])[lines])
     total = int(indptr[-1])
     copied = lines_copied(a, lines, indptr, total)
     if copied is not None:
@@ -84,8 +85,10 @@ def _selector(key: Any, count: int) -> Any:
         key = np.asarray(key)
     if isinstance(key, (np.ndarray, ndarray)) and key.ndim == 1 and key.dtype.kind in "iu":
         key = asarray(key).astype(np.int64)
-        if key.shape[0] and (int(key.max()) >= count or int(key.min()) < -count):
-            raise IndexError(f"index ({int(key.max())}) out of range")
+        if key.shape[0]:
+            least, most = looked_at(key.min(), key.max())
+            if most >= count or least < -count:
+                raise IndexError(f"index ({most if most >= count else least}) out of range")
         return key % count if count else key
     return NotImplemented
 

@@ -18,7 +18,7 @@ from sources import triple
 
 
 def pytest_collection_modifyitems(items):
-    if not compiler_module.candidates():
+    if not any(compiler_module.candidates()):
         here = Path(__file__).parent
         for item in items:
             if here in item.path.parents:

@@ -24,7 +24,8 @@ HELD = frozenset((dtype.kind, dtype.itemsize) for dtype in NUMPY_DTYPES)
 OURS, HOST, ODD = 1, 2, 4
 """What a call's arguments may hold: arrays of ours, NumPy's that we can hold, and arrays that we cannot hold."""
 
-_PLAIN = frozenset((int, float, complex, bool, type(None), slice, type(Ellipsis), bytes, type, range))
+PLAIN = frozenset((int, float, complex, bool, type(None), slice, type(Ellipsis), bytes, type, range))
+"""Types of what holds no array."""
 _PROTOCOLS = ("__array_ufunc__", "__array_function__", "__array_priority__", "__array_interface__", "__array__")
 _foreign: dict[type, int] = {}
 _LOOKED_AT = 32
@@ -41,7 +42,7 @@ def kind_of(value: Any) -> int:
     kind = type(value)
     if kind is ndarray:
         return OURS
-    if kind in _PLAIN:
+    if kind in PLAIN:
         return 0
     if kind is np.ndarray or kind is np.memmap:
         return HOST if held(value.dtype) else ODD
@@ -80,7 +81,7 @@ def kinds_of(values: Iterable[Any]) -> int:
         kind = type(value)
         if kind is ndarray:
             kinds |= OURS
-        elif kind not in _PLAIN:
+        elif kind not in PLAIN:
             kinds |= kind_of(value)
     return kinds
 
@@ -137,7 +138,7 @@ class Crossing:
     def out(self, value: Any) -> Any:
         """An argument as NumPy takes it; containers are looked through."""
         kind = type(value)
-        if kind in _PLAIN or kind is str:
+        if kind in PLAIN or kind is str:
             return value
         if kind is ndarray:
             return self._array(value)

@@ -119,12 +119,12 @@ class Ledger:
 
     # ------------------------------------------------------------ counting
 
-    def call(self, name: str, where: str, seconds: float, reason: str = "") -> None:
-        """A call has ended."""
+    def call(self, name: str, where: str, seconds: float, reason: str = "", nested: bool = False) -> None:
+        """A call has ended; one that is `nested` in another is part of it."""
         calls = self.calls[name]
         calls.count[where] += 1
         calls.seconds[where] += seconds
-        if not self.depth:  # calls inside of calls are part of them
+        if not nested:
             self.seconds[where] += seconds
         if reason:
             calls.reasons[reason] += 1

@@ -5,15 +5,15 @@ from __future__ import annotations
 import builtins
 import os
 import sys
-import sysconfig
 from collections.abc import Callable, Mapping
 from types import FrameType, ModuleType
 from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))) + os.sep
-_LIBRARIES = ("stdlib", "platstdlib", "purelib", "platlib")
-_INSTALLED = tuple(os.path.realpath(sysconfig.get_path(name)) + os.sep for name in _LIBRARIES)
+_STANDARD = os.path.realpath(os.path.dirname(os.__file__)) + os.sep
+"""Folder of the standard library (`sysconfig`, which knows it too, takes 4 ms)."""
 _SITES = frozenset(("site-packages", "dist-packages"))
+"""Names of folders of installed libraries."""
 
 
 class ServedProgram:
@@ -51,7 +51,7 @@ class ServedProgram:
             return True
         if not path or not path.startswith(self.folders):
             return False
-        return not path.startswith(_INSTALLED) and not _SITES.intersection(path.split(os.sep))
+        return not path.startswith(_STANDARD) and not _SITES.intersection(path.split(os.sep))
 
     def caller(self) -> tuple[FrameType | None, FrameType | None]:
         """The innermost frame of a module that is not numloom's, and the innermost one of the program."""

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import hashlib
 import importlib.util
 import os
 import platform
-import shlex
-import shutil
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from numloom.base.errors import CompileError, MissingDependencyError
+from numloom.base.later import Later
 from numloom.device import temporary
 from numloom.device.cpu.process import Process
+
+hashlib, shlex, shutil = Later("hashlib"), Later("shlex"), Later("shutil")
 
 # What results must not depend on: contraction, signed overflow, errno, traps, type punning.
 EXACT = (
@@ -78,7 +77,7 @@ class Compiler:
     @property
     def name(self) -> str:
         """Short name for messages."""
-        return "zig cc" if "ziglang" in self.command else Path(self.command[0]).name
+        return "zig cc" if "ziglang" in self.command else os.path.basename(self.command[0])
 
     def compile(self, *texts: str) -> bytes:
         """One shared object made of these texts, each a translation unit.
@@ -91,11 +90,13 @@ class Compiler:
         with temporary.folder() as folder:
             sources = [os.path.join(folder, f"kernel{number}.cpp") for number in range(len(texts))]
             for source, text in zip(sources, texts, strict=True):
-                Path(source).write_text(text, encoding="utf-8")
+                with open(source, "w", encoding="utf-8") as file:
+                    file.write(text)
             target = os.path.join(folder, "kernel.so")
             tail = ["-lgcc"] if "-nostdlib" in self.flags and self.libgcc else []
             self._run([*self.command, *self.flags, *sources, "-o", target, *tail], texts[0], folder)
-            return Path(target).read_bytes()
+            with open(target, "rb") as built:
+                return built.read()
 
     def _run(self, command: list[str], text: str, folder: str) -> None:
         process = Process(command, folder)
@@ -159,24 +160,35 @@ def _fill(handle: int, content: bytes) -> None:
         file.write(content)
 
 
-def candidates() -> list[tuple[str, ...]]:
+def candidates() -> Iterator[tuple[str, ...]]:
     """Commands to try, the first choice first."""
-    found: list[tuple[str, ...]] = []
-    for words in (_named(os.environ.get("CXX", "")), ["c++"], ["g++"], ["clang++"]):
-        program = shutil.which(words[0]) if words else None
+    named = os.environ.get("CXX", "")
+    for words in (_named(named) if named else [], ["c++"], ["g++"], ["clang++"]):
+        program = _which(words[0]) if words else None
         if program:
-            found.append((program, *words[1:]))
+            yield program, *words[1:]
     if importlib.util.find_spec("ziglang") is not None:
         # `zig c++` would first build a C++ library, for minutes; kernels use none.
-        found.append((sys.executable, "-m", "ziglang", "cc"))
-    return found
+        yield sys.executable, "-m", "ziglang", "cc"
+
+
+def _which(name: str) -> str | None:
+    """As `shutil.which`, whose import takes longer than the search, for names as they are without a folder."""
+    folders = os.environ.get("PATH")
+    if not folders or os.name != "posix" or os.sep in name:
+        return str(found) if (found := shutil.which(name)) else None
+    for folder in folders.split(os.pathsep):
+        path = os.path.join(folder, name)
+        if os.access(path, os.X_OK) and not os.path.isdir(path):
+            return path
+    return None
 
 
 @functools.cache
 def _named(command: str) -> list[str]:
     """The words of a command; a text that is none is told once."""
     try:
-        return shlex.split(command)
+        return list(shlex.split(command))
     except ValueError as error:
         warnings.warn(
             f"the environment variable CXX names no compiler, {command!r} is no command ({error}): the system's C++ "
@@ -196,7 +208,7 @@ def identify(command: Sequence[str]) -> str:
     if "ziglang" in command:
         spec = importlib.util.find_spec("ziglang")
         parts.append(str(spec.origin if spec else None))
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+    return str(hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32])
 
 
 def _processor() -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import PurePosixPath
 
 ROOT, OWN = "/sys/fs/cgroup", "/proc/self/cgroup"
 
@@ -49,9 +48,9 @@ def _groups(root: str, own: str) -> Iterator[str]:
         elif "cpu" in controllers.split(","):
             places += [(os.path.join(root, name), path) for name in (controllers, "cpu", "cpu,cpuacct")]
     for mount, path in dict.fromkeys(places):
-        group = PurePosixPath(path)
-        for each in (group, *group.parents):
-            yield os.path.join(mount, str(each).lstrip("/"))
+        names = [name for name in path.split("/") if name]
+        for count in range(len(names), -1, -1):
+            yield os.path.join(mount, *names[:count])
 
 
 def _quota(folder: str) -> float:

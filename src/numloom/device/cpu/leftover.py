@@ -6,14 +6,12 @@ done by slower loops. One process at a time, the least urgent one of the system,
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 import sys
-import tempfile
 import time
 
 from numloom.base.config import config
+from numloom.base.later import Later
 from numloom.device.cache import shared
 from numloom.device.cpu.builder import Builder, unfinished
 
@@ -22,6 +20,7 @@ try:
 except ImportError:  # No such system.
     fcntl = None  # type: ignore[assignment]
 
+json, subprocess, tempfile = Later("json"), Later("subprocess"), Later("tempfile")
 SECONDS = 120.0
 """How long it may take."""
 

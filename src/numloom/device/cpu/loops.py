@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-from pathlib import Path
+import os
 
 from numloom.device.cpu.builder import address_of
 
-PACKAGED = Path(__file__).with_name("_loops.so")
-WIDE = Path(__file__).with_name("_loops_wide.so")
+_FOLDER = os.path.dirname(__file__)
+PACKAGED = os.path.join(_FOLDER, "_loops.so")
+WIDE = os.path.join(_FOLDER, "_loops_wide.so")
 """The same loops for processors with AVX2 and fused multiply-adds, which give the same bits 5 to 30 times as fast."""
 
 
@@ -33,9 +34,9 @@ class Loops:
 def packaged() -> Loops | None:
     """The library that was built with the package, if it was; the wide one where the processor runs it."""
     try:
-        loops = Loops(ctypes.CDLL(str(PACKAGED)))
-        if WIDE.exists() and "runs_wide_loops" in loops and loops.library.runs_wide_loops():
-            loops = Loops(ctypes.CDLL(str(WIDE)))
+        loops = Loops(ctypes.CDLL(PACKAGED))
+        if os.path.exists(WIDE) and "runs_wide_loops" in loops and loops.library.runs_wide_loops():
+            loops = Loops(ctypes.CDLL(WIDE))
         return loops
     except OSError:
         return None

@@ -7,23 +7,29 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
-import signal
-import subprocess
 import sys
 import threading
 import time
+from functools import cache
+from typing import TYPE_CHECKING
 
 from numloom.base.forking import anew
+from numloom.base.later import Later
 from numloom.base.progress import look
 from numloom.device import temporary
+
+if TYPE_CHECKING:
+    import shutil
+    import signal
+    import subprocess
+else:
+    shutil, signal, subprocess = Later("shutil"), Later("signal"), Later("subprocess")
 
 _PASSING = frozenset((errno.EAGAIN, errno.EFAULT, errno.EINTR, errno.ENOMEM, errno.ETXTBSY))
 """Errors of starting a program that a busy system gives once and not again."""
 _LOOK = 0.1
 """Seconds between two looks whether a compiler died before those that it started."""
 _GROUPS = os.name == "posix"
-_SHELL = shutil.which("sh") if _GROUPS else None
 # The first line names the group; the pipe closes when its other end dies, whatever kills it.
 _WATCH = 'read -r group; read -r end; [ -z "$group" ] || kill -KILL "-$group"'
 
@@ -115,12 +121,18 @@ def _let_go() -> None:
 anew(_let_go)
 
 
+@cache
+def _shell() -> str | None:
+    return shutil.which("sh") if _GROUPS else None
+
+
 def _watcher() -> subprocess.Popen[bytes] | None:
-    if _SHELL is None:
+    shell = _shell()
+    if shell is None:
         return None
     try:
         return subprocess.Popen(
-            [_SHELL, "-c", _WATCH], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            [shell, "-c", _WATCH], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             process_group=0,
         )  # fmt: skip
     except OSError:

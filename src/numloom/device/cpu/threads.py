@@ -8,10 +8,10 @@ item is computed by itself.
 
 from __future__ import annotations
 
-import concurrent.futures
 import ctypes
 from typing import Any
 
+from numloom.base import later
 from numloom.base.config import config
 from numloom.base.forking import anew
 from numloom.device.cpu.cores import available
@@ -32,7 +32,7 @@ def count() -> int:
 
 
 _threads = 0
-_executor: concurrent.futures.ThreadPoolExecutor | None = None
+_executor: Any = None
 
 
 def run_uncompiled(entry: int, params: int, items: int, grain: int) -> None:
@@ -45,7 +45,7 @@ def run_uncompiled(entry: int, params: int, items: int, grain: int) -> None:
         function(params, 0, items)
         return
     if _executor is None:
-        _executor = concurrent.futures.ThreadPoolExecutor(_threads, "numloom")
+        _executor = later.load("numloom.base.pools").ThreadPoolExecutor(_threads, "numloom")
     grain = max(grain, 1)
     chunk = -(-items // (_threads * CHUNKS_PER_THREAD * grain)) * grain
     tasks = [

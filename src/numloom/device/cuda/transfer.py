@@ -11,8 +11,8 @@ import ctypes
 import os
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
 
+from numloom.base.pools import ThreadPoolExecutor, wait
 from numloom.device.cuda import driver
 from numloom.device.memory import Pool
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from array import array
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from numloom.device.cpu import threads
@@ -19,7 +19,8 @@ FEW = 4096
 @cache
 def text() -> str:
     """All loops."""
-    return Path(__file__).with_name("loops.hpp").read_text(encoding="utf-8")
+    with open(os.path.join(os.path.dirname(__file__), "loops.hpp"), encoding="utf-8") as file:
+        return file.read()
 
 
 def run(device: Any, name: str, params: array[int], pieces: int, grain: int = 1) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from numloom.base.dtypes import code_of
 from numloom.device.cuda.routines.kernels import Grid, address, collapse, empty, run
 from numloom.device.interface import Strided
-from numloom.emit.folding import THREADS, fold_text, segments_text
+from numloom.emit.folding import ITEMS, THREADS, fold_text, segments_text
 from numloom.ops.segments import ANY_ORDER, TREE
 
 THREAD_LINES = 4096
@@ -81,8 +81,10 @@ def reduceat(device: Any, a: Strided, starts: Strided, *, op: str, axis: int, lo
     words = [address(a), address(out), address(starts), device.error_address(), location, segments, starts.strides[0]]
     words += [lines, length, a.strides[axis], out.strides[axis], piece, most, address(parts) if parts else 0]
     words += [*extents, *strides[0], *strides[1]]
-    grid = Grid(-(-count * 32 // THREADS), THREADS)
-    entries = ("pieces", "join") if split else ("segments",)
+    # Short ones are a lane's each.
+    short = tree and count >= FEW_SEGMENTS and length <= ITEMS * segments
+    grid = Grid(-(-count * (1 if short else 32) // THREADS), THREADS)
+    entries = ("pieces", "join") if split else ("short_segments",) if short else ("segments",)
     texts = [segments_text(op, code_of(a.dtype), len(extents), tree, entry) for entry in entries]
     if split:
         device.expect(texts)
