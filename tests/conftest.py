@@ -98,7 +98,9 @@ def pytest_configure(config: pytest.Config) -> None:
         if getattr(nl.config, name) != value:
             setattr(nl.config, name, value)
     from numloom.device import registry
+    from numloom.engine import kept_plans
 
+    kept_plans.kept = False  # The planner is tested, whichever suite ran here before; that has its own tests.
     if device == "beside":
         from apart import stand_in
 

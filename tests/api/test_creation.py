@@ -377,3 +377,40 @@ def test_diagonals_of_triangles_are_whole_numbers() -> None:
     for k in (0.5, np.inf, np.nan, nl.array([0.25, 0.25]).sum(), "1"):
         with pytest.raises(TypeError):
             nl.tril(host, k)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda xp: xp.arange(7), lambda xp: xp.arange(0), lambda xp: xp.arange(1), lambda xp: xp.arange(-3),
+        lambda xp: xp.arange(3, 9), lambda xp: xp.arange(9, 3), lambda xp: xp.arange(-4, 5, None),
+        lambda xp: xp.arange(5, None), lambda xp: xp.arange(True), lambda xp: xp.arange(False, 5),
+        lambda xp: xp.arange(2, 9, True), lambda xp: xp.arange(2, 9, 1.0), lambda xp: xp.arange(2, 5, dtype="f4"),
+        lambda xp: xp.arange((1 << 53) - 2, (1 << 53) + 2), lambda xp: xp.arange(-(1 << 53) - 2, -(1 << 53) + 2),
+        lambda xp: xp.arange(stop=4), lambda xp: xp.arange(2, stop=9, step=2),
+        lambda xp: xp.full(5, True), lambda xp: xp.full(5, 3), lambda xp: xp.full(5, -(1 << 53) - 1),
+        lambda xp: xp.full(5, (1 << 63) - 1), lambda xp: xp.full(5, 1 << 63), lambda xp: xp.full(5, 2.5),
+        lambda xp: xp.full(5, 2j), lambda xp: xp.full(0, 3), lambda xp: xp.full((), 3), lambda xp: xp.full((2, 3), 3),
+        lambda xp: xp.full(5, 300, "u1"), lambda xp: xp.full((5,), 3, order="F"), lambda xp: xp.full(5, 3, order="K"),
+        lambda xp: xp.zeros(0), lambda xp: xp.zeros(5, "i2"), lambda xp: xp.zeros(5, order="F"),
+        lambda xp: xp.zeros(-1), lambda xp: xp.zeros(1 << 62), lambda xp: xp.full(1 << 62, 3),
+        lambda xp: xp.zeros(1 << 63),
+        lambda xp: xp.ones(3), lambda xp: xp.zeros(True), lambda xp: xp.zeros(2.0), lambda xp: xp.zeros(5, order="X"),
+        lambda xp: xp.arange(None), lambda xp: xp.empty(4, "c8") * 0, lambda xp: xp.ones(4, bool),
+    ],
+)  # fmt: skip
+def test_lengths_that_never_came_before(call: Any) -> None:
+    wanted = error = None
+    try:
+        wanted = call(np)
+    except (TypeError, ValueError, OverflowError) as raised:
+        error = raised
+    if error is not None:
+        with pytest.raises(type(error)):
+            call(nl)
+        return
+    for _ in range(3):  # What is recorded anew, learned and replayed.
+        found = call(nl)
+        assert found.dtype == wanted.dtype and found.shape == wanted.shape
+        assert not wanted.size or found.strides == wanted.strides
+        assert found.get().tobytes() == wanted.tobytes()

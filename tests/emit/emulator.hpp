@@ -19,6 +19,8 @@
 #define __shared__ static __attribute__((section("shared")))
 extern "C" char __start_shared[] LINKED, __stop_shared[] LINKED;
 #define __CUDA_PREC_DIV 1
+inline float __fdiv_rn(float a, float b) { return a / b; }
+inline double __ddiv_rn(double a, double b) { return a / b; }
 inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 inline double __dmul_rn(double a, double b) { return a * b; }

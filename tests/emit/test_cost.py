@@ -22,7 +22,7 @@ from numloom.plan.program import Instr, Operand, Program, Store
     ("name", "code", "many"),
     [
         ("exp", F32, 2), ("sin", F64, 2), ("power", F64, 4), ("logaddexp", F32, 4), ("add", F32, 1), ("exp", C64, 1),
-        ("power", I64, 1), ("fmod", F64, 1),
+        ("power", I64, 1), ("nextafter", F64, 1), ("fmod", F64, 2),
     ],
 )  # fmt: skip
 def test_long_functions_without_branches_go_abreast(name: str, code: int, many: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from programs import Case, describe, expected, random_map, run_emulated, run_host, same
 
-from numloom.base.dtypes import C128, DTYPES, F16, F32, F64, I8, I64, U8, U32, U64
+import numloom as nl
+from numloom import config
+from numloom.base.dtypes import BOOL, C128, DTYPES, F16, F32, F64, I8, I64, U8, U32, U64
 from numloom.emit import mapping, maps
 from numloom.emit.emit import emit
 from numloom.ops.elementwise import ELEMENTWISE
@@ -185,6 +188,95 @@ def test_operands_that_lie_across(code: int, shape: tuple[int, ...], across: int
     assert "__shared__" in emit(program).text
     check(case, backwards=False)
     check(case, backwards=True)
+
+
+@pytest.mark.parametrize("char", ["?", "B", "h", "f", "d", "D"])
+@pytest.mark.parametrize("count", [0, 3, 150, 4200])
+def test_rows_that_all_read_the_same_elements(char: str, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elements that are no neighbours are brought together first, whatever row reads them."""
+    monkeypatch.setattr(config, "unplanned", 0)
+    monkeypatch.setattr(config, "cpu_compile", "wait")
+    made = np.random.default_rng(count).integers(0, 9, (3, count, 2)) / 4
+    both = (made > 1) if char == "?" else (made * 4 + (1j if char == "D" else 0)).astype(char)
+    x, y = both[1, :, 1], both[2, ::-1, 0]
+    ours = nl.asarray(both)
+    a, b = ours[1, :, 1], ours[2, ::-1, 0]
+    column, block = ours[0, :3, :1], ours[:, :1]
+    works: list[Any] = (
+        [
+            (nl.outer(a[:5], b), np.outer(x[:5], y)),
+            (b * column + a, y * both[0, :3, :1] + x),
+            (nl.where(block[..., :1] > a, b, a), np.where((both[:, :1, :1] > x), y, x)),
+            (nl.maximum(a, ours[:, 0][:, None, :1]) > b, np.maximum(x, both[:, 0][:, None, :1]) > y),
+        ]
+        if count
+        else [(nl.outer(a, b), np.outer(x, y)), (a + ours[1].T, x + both[1].T)]
+    )
+    if char in "fd":  # A function that loops first take to be of ordinary arguments.
+        wide = nl.asarray(np.ones((4, count), char))
+        works.append((wide + nl.exp(a), np.ones((4, 1), char) + np.exp(x)))
+    for found, wanted in works:
+        got = nl.asnumpy(found)
+        assert got.dtype == wanted.dtype
+        if wanted.dtype.kind in "fc":
+            np.testing.assert_allclose(got, wanted, rtol=1e-6)
+        else:
+            np.testing.assert_array_equal(got, wanted)
+
+
+def test_a_write_to_what_all_rows_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "unplanned", 0)
+    monkeypatch.setattr(config, "cpu_compile", "wait")
+    host = np.arange(60.0).reshape(6, 10, order="F")
+    array = nl.asarray(host)
+    array += array[2]
+    np.testing.assert_array_equal(nl.asnumpy(array), host + host[2])
+    array[1:4] = array[5] * 2
+    host = host + host[2]
+    host[1:4] = host[5] * 2
+    np.testing.assert_array_equal(nl.asnumpy(array), host)
+
+
+def test_the_text_brings_them_together() -> None:
+    operands = (Operand(F32, (0, 7)), Operand(F32, (1, 0)), Operand(F32, (300, 1), written=True))
+    body = (
+        Instr("load", F32, operand=0), Instr("load", F32, operand=1),
+        Instr("op", F32, (0, 1), op_def=ELEMENTWISE["multiply"]),
+    )  # fmt: skip
+    text = emit(Program((20, 300), 2, body, (Store(2, 2),), operands)).text
+    assert "brought0[i - from] = p.x0[i * " in text
+    assert "brought1" not in text
+
+
+@pytest.mark.parametrize("char", ["?", "B", "h", "f", "d", "D"])
+def test_rows_that_are_read_backwards(char: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "unplanned", 0)
+    monkeypatch.setattr(config, "cpu_compile", "wait")
+    for shape in ((1,), (100,), (5, 67), (3, 4, 300), (0, 5)):
+        host = (np.random.default_rng(7).random(shape) * (1.5 if char == "?" else 90)).astype(char)
+        for laid in (host, np.asfortranarray(host)):
+            array = nl.asarray(laid)
+            for found, wanted in (
+                (array[..., ::-1].copy(), laid[..., ::-1]),
+                (array[::-1] == array, laid[::-1] == laid),
+                (nl.exp(array[..., ::-1] * 0) + array, np.exp(laid * 0) + laid),
+            ):
+                np.testing.assert_array_equal(nl.asnumpy(found), wanted)
+    operands = (Operand(F32, (300, -1)), Operand(F32, (300, 1), written=True))
+    text = emit(Program((20, 300), 2, (Instr("load", F32, operand=0),), (Store(0, 1),), operands)).text
+    assert "y0[-i]" in text
+
+
+def test_a_truth_value_is_a_byte_among_the_parameters() -> None:
+    """Of a field that is a bool GCC makes no vectors, so that filling memory took fifty times as long."""
+    program = Program((300,), 1, (Instr("param", BOOL, index=0),), (Store(0, 0),), (Operand(BOOL, (1,), written=True),))
+    assert "bool8 c0;" in emit(program).text
+    for value in (False, True):
+        filled = nl.full((513, 515), value)
+        np.testing.assert_array_equal(nl.asnumpy(filled), np.full((513, 515), value))
+        host = np.arange(70001) % 3 == 0
+        np.testing.assert_array_equal(nl.asnumpy(nl.asarray(host) ^ value), host ^ value)
+        np.testing.assert_array_equal(nl.asnumpy(nl.where(nl.asarray(host), value, host)), np.where(host, value, host))
 
 
 @pytest.mark.parametrize("kind", ["i32", "i64"])

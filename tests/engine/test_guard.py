@@ -12,7 +12,7 @@ import pytest
 
 import numloom as nl
 from numloom.command.info import core_modules
-from numloom.engine import evaluate
+from numloom.engine import guard as guards
 from numloom.engine.guard import Guard
 
 
@@ -170,7 +170,7 @@ def test_a_child_waits_for_nobody():
 @pytest.mark.skipif(bool(core_modules()[0]), reason="the core is compiled")
 def test_a_second_thread_is_warned_of():
     """Nothing keeps threads apart where nothing is compiled."""
-    evaluate._first_thread = 0
+    guards._first_thread = 0
     float((nl.ones(3) + 1).sum())
     told = []
 

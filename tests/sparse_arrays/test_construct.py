@@ -96,6 +96,25 @@ def test_members(format: str, kind: str) -> None:
     assert not missing
 
 
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "dia", "bsr", "lil", "dok"])
+def test_matrix_transpose(format: str) -> None:
+    dense = np.arange(6.0).reshape(2, 3)
+    a = nl.sparse.coo_array(dense).asformat(format)
+    for turned in (a.mT, nl.sparse.matrix_transpose(a), nl.matrix_transpose(a)):
+        np.testing.assert_array_equal(turned.toarray().get(), dense.T)
+    np.testing.assert_array_equal(nl.sparse.matrix_transpose(a.get()).toarray().get(), dense.T)
+
+
+def test_matrix_transpose_of_other_axes() -> None:
+    dense = np.arange(24.0).reshape(2, 3, 4) % 5
+    stack = nl.sparse.coo_array(dense)
+    assert stack.mT.shape == (2, 4, 3)
+    np.testing.assert_array_equal(stack.mT.toarray().get(), dense.transpose(0, 2, 1))
+    np.testing.assert_array_equal(nl.matrix_transpose(stack).toarray().get(), dense.transpose(0, 2, 1))
+    with pytest.raises(ValueError, match="at least 2-dimensional"):
+        _ = nl.sparse.coo_array(dense[0, 0]).mT
+
+
 def test_what_is_put_together_shares_no_memory() -> None:
     a = nl.sparse.csr_array(np.arange(5000.0).reshape(50, 100))
     diagonal = nl.arange(5000.0)

@@ -20,7 +20,7 @@ from numloom.base.dtypes import DTYPES, F32, F64, I64, ITEMSIZES, KINDS, ROUNDED
 from numloom.base.integers import as_extent, as_integer, is_single
 from numloom.engine.routines import empty as empty_leaf
 from numloom.graph import build
-from numloom.graph.layout import broadcast_strides, c_strides, f_strides, named_order, strides_in_order
+from numloom.graph.layout import broadcast_strides, c_strides, check_bytes, f_strides, named_order, strides_in_order
 from numloom.graph.node import Node
 from numloom.ops.elementwise import ELEMENTWISE
 
@@ -66,14 +66,25 @@ def new_array(node: Node) -> Array:
 # ---------------------------------------------------------------- filled
 
 
-@lru_cache(1024)
 def _strides(shape: tuple[int, ...], code: int, order: str | None) -> tuple[int, ...]:
+    """Strides of a dense array in an order with a name."""
+    if order != "C" or len(shape) != 1:
+        return _strides_by_name(shape, code, order)
+    check_bytes(shape[0] * ITEMSIZES[code])
+    return (ITEMSIZES[code],)
+
+
+@lru_cache(1024)
+def _strides_by_name(shape: tuple[int, ...], code: int, order: str | None) -> tuple[int, ...]:
     return (c_strides if named_order(order, "C", "CF") == "C" else f_strides)(shape, ITEMSIZES[code])
 
 
 def _layout(shape: Any, dtype: Any, order: str | None) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
     """Code, shape and strides of a dense array; those of whole numbers are known again."""
-    known = type(shape) is int or (type(shape) is tuple and all([type(extent) is int for extent in shape]))
+    if type(shape) is int and order == "C":
+        code, extents = code_of(dtype), shape_of(shape)
+        return code, extents, _strides(extents, code, order)
+    known = type(shape) is tuple and all([type(extent) is int for extent in shape])
     key = (shape, dtype, order)
     if known:
         try:
@@ -158,9 +169,12 @@ def full(
         result = new_array(empty_leaf(code, extents, _strides(extents, code, order)))
         result[...] = values
         return result
-    if dtype is None:
-        dtype = float if kind is float else np.asarray(fill_value).dtype
-    code = code_of(dtype)
+    if dtype is not None:
+        code = code_of(dtype)
+    elif kind is int and -_EXACT <= fill_value <= _EXACT:
+        code = I64
+    else:
+        code = F64 if kind is float else code_of(np.asarray(fill_value).dtype)
     return new_array(build.full(_filler(fill_value, code), code, extents, _strides(extents, code, order)))
 
 
@@ -419,7 +433,6 @@ def fromfunction(
 # ---------------------------------------------------------------- numbered
 
 
-@traced
 def arange(
     start: Any = NotImplemented,
     stop: Any = None,
@@ -447,6 +460,20 @@ def arange(
     ndarray
         Generated where it is used: it takes no memory until it is stored.
     """
+    if stop is None:
+        first, last = 0, start
+    else:
+        first, last = start, stop
+    plain = type(first) is int and type(last) is int and dtype is None and device is None and like is None
+    by_one = step is None or (type(step) is int and step == 1)
+    if plain and by_one and last - first > 1 and first >= -_EXACT and last <= _EXACT:
+        node = build.iota(last - first)  # Sooner made than looked for among calls that came before.
+        return new_array(node if first == 0 else build.binary(ADD, node, build.scalar(first, I64)))
+    return _arange(start, stop, step, dtype, device=device, like=like)
+
+
+@traced
+def _arange(start: Any, stop: Any, step: Any, dtype: Any, *, device: Any, like: Any) -> Array:
     if like is not None:
         return made_like(
             like, np.arange, *(() if start is NotImplemented else (start,)), stop, step, dtype, device=device
@@ -460,11 +487,6 @@ def arange(
     elif stop is None:
         start, stop = 0, start
     step = 1 if step is None else step
-    if type(start) is int and type(stop) is int and type(step) is int and step == 1 and dtype is None:
-        count = stop - start
-        if count > 1 and start >= -_EXACT and stop <= _EXACT:
-            node = build.iota(count)
-            return new_array(node if start == 0 else build.binary(ADD, node, build.scalar(start, I64)))
     if in_tree(start, stop, step):
         return _moved(start, stop, step, dtype)
     start, stop, step = (x.item() if isinstance(x, (ndarray, np.ndarray)) else x for x in (start, stop, step))

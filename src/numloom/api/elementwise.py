@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -288,10 +289,12 @@ def clip(
     return deliver(node, (array, a_min, a_max)) if out is None else store(out, node, "clip")
 
 
+@cache
 def _least(code: int) -> int:
     return 0 if code == BOOL else int(np.iinfo(DTYPES[code]).min)
 
 
+@cache
 def _greatest(code: int) -> int:
     return 1 if code == BOOL else int(np.iinfo(DTYPES[code]).max)
 

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.calling import Plain, compose_fast, traced
 from numloom.api.elementwise import left_shift, not_equal, right_shift
 from numloom.api.inserting import ordered_as
 from numloom.api.manipulation import lines_along
 from numloom.api.padding import pad
 from numloom.array.convert import asarray
+from numloom.base.dtypes import BOOL, KINDS
 from numloom.base.integers import as_integer
 from numloom.device.registry import current
 
@@ -62,15 +64,22 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Array:
     array([161, 128], dtype=uint8)
     """
     array = asarray(a)
-    if array.dtype.kind not in "biu":
+    if KINDS[array.code] not in "biu":
         raise TypeError("Expected an input array of integer or boolean data type")
-    shifts = _shifts(bitorder)
-    array, axis = lines_along(array, axis)
-    extent = array.shape[axis]
+    _shifts(bitorder)
     # A value that is computed only here is fused with the sum of its bits; bytes in memory are read eight at a time. On
     # the host that is so much faster that many are put there.
-    stored = array.dtype == np.bool_ and array.size >= _MANY and not current().discrete
+    stored = array.code == BOOL and array.size >= _MANY and not current().discrete
     in_memory = stored or array.storage.value.buffer is not None
+    if axis is not None and type(axis) is not int:
+        axis = as_integer(axis)
+    return compose_fast(_PACKED, (axis, bitorder, in_memory), (array,))
+
+
+def _packed(given: tuple[int | None, str, bool], array: Array) -> Array:
+    axis, bitorder, in_memory = given
+    array, axis = lines_along(array, axis)
+    extent = array.shape[axis]
     lines = array.itemsize == 1 and array.flags.c_contiguous and axis == array.ndim - 1
     if lines and in_memory and extent and not extent % 8:
         return _gathered(array.view(np.uint64), bitorder)
@@ -79,9 +88,12 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Array:
         bits = pad(bits, [(0, -extent % 8) if k == axis else (0, 0) for k in range(array.ndim)])
     lead, rest = array.shape[:axis], array.shape[axis + 1 :]
     eights = bits.reshape((*lead, -(-extent // 8), 8, *rest)).astype(np.uint8)
-    shifted = left_shift(eights, _column(shifts, rest))
+    shifted = left_shift(eights, _column(_SHIFTS[bitorder], rest))
     packed = shifted.sum(axis + 1, dtype=np.uint8)
     return packed if packed.flags.c_contiguous or array.flags.fnc else packed.copy()
+
+
+_PACKED = Plain(_packed)
 
 
 def _gathered(words: Array, bitorder: str) -> Array:
@@ -92,6 +104,7 @@ def _gathered(words: Array, bitorder: str) -> Array:
     return ((ones * _COLLECTED[bitorder]) >> 56).astype(np.uint8)
 
 
+@traced
 def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "big") -> Array:
     """The bits of bytes, along an axis, as elements 0 and 1.
 

@@ -10,40 +10,53 @@ from libc.string cimport memset
 from numloom.array.ndarray cimport ndarray, take_number, wrap
 from numloom.array.storage cimport Storage
 from numloom.device.memory cimport Buffer
-from numloom.device.registry cimport current
+from numloom.device.registry cimport beside, current
 from numloom.engine._indexing cimport (
-    MOST, Rows, add_offsets, count_true, is_alone, itemsize_of, new_value, places_where, read_rows, read_where, take_block,
-    take_rows, write_rows, write_where,
+    MASKED, MOST, Rows, add_offsets, count_true, elements_where, is_alone, itemsize_of, new_value, places_where, read_at_indices, read_rows,
+    read_where, take_block, take_rows, write_rows, write_where,
 )
 from numloom.engine._numbers cimport is_host, stores_as
-from numloom.engine.evaluate cimport at_hand as waits_for_nobody
+from numloom.engine.evaluate cimport at_hand as waits_for_nobody, evaluate, evaluate_one
 from numloom.graph.build cimport one_tuple
 from numloom.graph.node cimport Node, tracing, was_stored
 from numloom.graph.replay cimport learning
 
 from numloom.base.dtypes import BOOL as _BOOL, F16 as _F16
-from numloom.engine.evaluate import evaluate
 from numloom.graph import node as _node
 
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
+    Py_ssize_t Py_REFCNT(object) noexcept
 
 cdef enum:
     FEW = 64  # of a list
+    LENT_TO_READ = 4  # references, here, to a subscript that nobody but the interpreter has
+    LENT_TO_WRITE = 6
+    MOST_CHOSEN = 1 << 22  # bytes of all that a mask chooses from
+    MOST_PLACES = 1 << 26  # elements of a mask of several axes; of long vectors the routine shares out the work
 
 cdef int BOOL = _BOOL, F16 = _F16, LEAF = _node.LEAF
 
 
-cdef Storage at_hand(ndarray array):
-    """The memory of an array if it is computed; what is pending and small is computed for it."""
+cdef Py_ssize_t size_of(tuple shape) except -1:
+    cdef Py_ssize_t size = 1
+    for extent in shape:
+        size *= <Py_ssize_t>extent
+    return size
+
+
+cdef Storage at_hand(ndarray array, Py_ssize_t most=MOST):
+    """The memory of an array if it is computed; what is pending and has at most so many elements is computed for it."""
     cdef Storage storage = array.held
     if storage is None or storage.pins:
         return None
     if storage.value.kind != LEAF:
-        if storage.value.size > MOST or not waits_for_nobody(storage.value):
+        if storage.value.size > most or storage.value.tree:
+            return None
+        if beside(current()) is not None and not waits_for_nobody(storage.value):
             return None
         try:
-            evaluate([storage.value])
+            evaluate_one(storage.value)
         except Exception:  # Which belongs to the value, and is raised when somebody looks at that.
             return None
         if storage.value.kind != LEAF:
@@ -91,75 +104,113 @@ cdef bint is_plain(list index) except -1:
     return True
 
 
+cdef bint take_index(Rows* places, object item, int64_t* few) except -1:
+    """See an index array, or a list of integers that is put into `few`, as rows; whether that was possible."""
+    cdef ndarray one
+    cdef Py_ssize_t place
+    cdef int beyond = 0
+    if type(item) is ndarray:
+        one = item
+        return one.held is not None and see(places, one.held, one, 1) and places.count <= MOST
+    places.count = len(<list>item)
+    places.step = 8
+    places.start = <char*>few
+    for place in range(places.count):
+        few[place] = PyLong_AsLongLongAndOverflow((<list>item)[place], &beyond)
+        if beyond:
+            return False
+    return True
+
+
+cdef inline int code_of(object item) noexcept:
+    """Of an index array's dtype, or of the integers of a list."""
+    return (<ndarray>item).code if type(item) is ndarray else 7
+
+
 cdef Py_ssize_t find_offsets(ndarray array, object index) except -2:
     """Put where an index leads into `offsets`; their number, or -1 where that is not for here."""
     cdef tuple items = index if type(index) is tuple else (index,)
     cdef Rows places
-    cdef ndarray one
     cdef int64_t few[FEW]
     cdef Py_ssize_t count = -1, axis, place, extent, fixed = 0
     cdef long long at
     cdef int beyond = 0
     for axis in range(len(items)):
         item = items[axis]
+        extent = <Py_ssize_t>array._shape[axis]
         if type(item) is int:
             at = PyLong_AsLongLongAndOverflow(item, &beyond)
-            extent = <Py_ssize_t>array._shape[axis]
             if beyond or at >= extent or at < -extent:
                 return -1
             fixed += (at + extent if at < 0 else at) * <Py_ssize_t>array._strides[axis]
             continue
-        if type(item) is ndarray:
-            one = item
-            if one.held is None or not see(&places, one.held, one, 1) or places.step < 0:
-                return -1
-        else:
-            places.count = len(<list>item)
-            places.step = 8
-            places.start = <char*>few
-            for place in range(places.count):
-                few[place] = PyLong_AsLongLongAndOverflow((<list>item)[place], &beyond)
-                if beyond:
-                    return -1
+        if not take_index(&places, item, few):
+            return -1
         if count < 0:
             count = places.count
             memset(offsets, 0, count * sizeof(offsets[0]))
         elif count != places.count:
             return -1
-        if not add_offsets(
-            offsets, &places, one.code if type(item) is ndarray else 7, <Py_ssize_t>array._shape[axis],
-            <Py_ssize_t>array._strides[axis],
-        ):
+        if not add_offsets(offsets, &places, code_of(item), extent, <Py_ssize_t>array._strides[axis]):
             return -1
-    for place in range(count):
-        offsets[place] += fixed
+    if fixed:
+        for place in range(count):
+            offsets[place] += fixed
     return count
+
+
+cdef Py_ssize_t count_of(object index) except -2:
+    """How many rows an index leads to, if it is one for here."""
+    for item in index if type(index) is tuple else (index,):
+        if type(item) is ndarray:
+            return <Py_ssize_t>(<ndarray>item)._shape[0]
+        if type(item) is list:
+            return len(<list>item)
+    return -1
 
 
 def taken(ndarray array, object index):
     """An array at index arrays of integers along its first axes."""
-    cdef Rows rows
+    cdef Rows rows, places
     cdef Storage memory
     cdef Buffer buffer
     cdef Py_ssize_t count, axes
-    cdef Node node
+    cdef int64_t few[FEW]
     if learning() or not array._shape or not is_host():
         return None
     axes = axes_of(index)
     memory = None if not 0 < axes <= len(array._shape) else at_hand(array)
     if memory is None or not take_block(&rows, memory.value, array.code, array.offset, array._shape, array._strides, axes):
         return None
-    count = find_offsets(array, index)
-    if count <= 0 or count * rows.bytes > 8 * MOST:
+    count = count_of(index)
+    if not 0 < count <= MOST or count * rows.bytes > 8 * MOST:
         return None
+    buffer = (<Buffer>memory.value.buffer).pool.allocate(count * rows.bytes)  # May run finalisers, and so other reads.
+    if type(index) is not tuple:
+        rows.step = <Py_ssize_t>array._strides[0]
+        if not take_index(&places, index, few) or places.count != count or not read_at_indices(
+            <char*><intptr_t>buffer.ptr, &rows, &places, code_of(index), <Py_ssize_t>array._shape[0]
+        ):
+            return None
+    else:
+        if find_offsets(array, index) != count:
+            return None
+        read_rows(<char*><intptr_t>buffer.ptr, rows.start, offsets, count, rows.bytes)
     if len(array._shape) == 1 and type(index) is ndarray:
         shape = (<ndarray>index)._shape
     else:
         shape = one_tuple((count, *array._shape[axes:]))
-    buffer = (<Buffer>memory.value.buffer).pool.allocate(count * rows.bytes)  # May run finalisers, and so other reads.
-    count = find_offsets(array, index)
-    read_rows(<char*><intptr_t>buffer.ptr, rows.start, offsets, count, rows.bytes)
     return wrap(new_value(buffer, array.code, shape, True))
+
+
+cdef Py_ssize_t most_rows() except -1:
+    """Rows that a mask chooses from at once: many on the host alone, few of the host beside a GPU."""
+    return MASKED if beside(current()) is None else MOST
+
+
+cdef Storage mask_at_hand(ndarray mask, Py_ssize_t lent):
+    """The memory of a mask. A long one is computed for this where others have it, too, for whom it would be anyway."""
+    return at_hand(mask, most_rows() if Py_REFCNT(mask) > lent else MOST)
 
 
 def selected(ndarray array, ndarray mask):
@@ -167,32 +218,42 @@ def selected(ndarray array, ndarray mask):
     cdef Rows rows, which
     cdef Storage memory, at
     cdef Buffer buffer
+    cdef Node node
     cdef Py_ssize_t lead = len(mask._shape)
     if learning() or mask.code != BOOL or not lead or mask._shape != array._shape[:lead] or not is_host():
         return None
-    memory = at_hand(array)
-    at = None if memory is None else at_hand(mask)
-    if at is None or not see(&rows, memory, array, lead) or not see(&which, at, mask, lead):
+    at = mask_at_hand(mask, LENT_TO_READ)
+    memory = None if at is None else at_hand(array, most_rows())
+    if memory is None:
         return None
-    if rows.count * rows.bytes > 8 * MOST:
+    if see(&rows, memory, array, lead) and see(&which, at, mask, lead):
+        if rows.count > most_rows() or rows.count * rows.bytes > MOST_CHOSEN:
+            return None
+        buffer = memory.value.buffer
+        return wrap(read_where(&rows, &which, buffer.pool, array.code, array._shape[lead:]))
+    if lead != len(array._shape) or not 0 < size_of(mask._shape) <= most_rows():
         return None
-    buffer = memory.value.buffer
-    return wrap(read_where(&rows, &which, buffer.pool, array.code, array._shape[lead:]))
+    node = elements_where(
+        at.value, mask.offset, mask._strides, memory.value, array.code, array.offset, array._shape, array._strides
+    )
+    return None if node is None else wrap(node)
 
 
 def nonzero(ndarray mask):
     """Indices of the true elements of a mask, an array an axis."""
-    cdef Rows which
     cdef Storage at
-    cdef Buffer buffer
-    cdef Py_ssize_t lead = len(mask._shape)
-    if learning() or mask.code != BOOL or not 0 < lead <= 8 or not is_host():
+    cdef list found
+    cdef Py_ssize_t most
+    if learning() or mask.code != BOOL or not 0 < len(mask._shape) <= 8 or not is_host():
         return None
-    at = at_hand(mask)
-    if at is None or not see(&which, at, mask, lead):
+    most = most_rows() if len(mask._shape) == 1 else MOST_PLACES
+    if not 0 < size_of(mask._shape) <= most:
         return None
-    buffer = at.value.buffer
-    return tuple([wrap(node) for node in places_where(&which, buffer.pool, mask._shape)])
+    at = at_hand(mask, most)
+    if at is None:
+        return None
+    found = places_where(at.value, mask.offset, mask._shape, mask._strides)
+    return None if found is None else tuple([wrap(node) for node in found])
 
 
 def put(ndarray array, object index, object value):
@@ -214,7 +275,7 @@ def put(ndarray array, object index, object value):
         lead = len((<ndarray>index)._shape)
         if not lead or (<ndarray>index)._shape != array._shape[:lead]:
             return False
-        at = at_hand(index)
+        at = mask_at_hand(index, LENT_TO_WRITE)
         if at is None:
             return False
     else:
@@ -230,20 +291,22 @@ def put(ndarray array, object index, object value):
             return False
         if by_mask and not repeated and not values._shape[0]:
             return see(&places, at, index, lead) and not count_true(&places)
-        source = at_hand(values)
+        source = at_hand(values, most_rows() if by_mask else MOST)
         if source is None:
             return False
     else:
         code = take_number(value, number)
         if code < 0 or not stores_as(code, array.code, number):
             return False
-    memory = at_hand(array)
+    memory = at_hand(array, most_rows() if by_mask and values is not None else MOST)
     if memory is None:
         return False
     if by_mask:
-        if not see(&rows, memory, array, lead) or not see(&places, at, index, lead):
+        if not see(&rows, memory, array, lead) or not see(&places, at, index, lead) or rows.count > most_rows():
             return False
-        count = -1 if values is None or repeated else count_true(&places)
+        count = -1
+        if values is not None and not repeated:
+            count = count_true(&places)
     else:
         if not take_block(&rows, memory.value, array.code, array.offset, array._shape, array._strides, lead):
             return False
@@ -262,8 +325,12 @@ def put(ndarray array, object index, object value):
             return False
         start = given.start
     node = memory.value
-    if not is_alone(node):
-        return False
+    if not is_alone(node):  # Pending work may read it.
+        if node.size > MOST:
+            return False
+        evaluate([])
+        if memory.value is not node or not is_alone(node):
+            return False
     part = rows.bytes if values is not None else itemsize_of(array.code)
     for done in range(0, rows.bytes, part):  # A number goes to each element of a row.
         if by_mask:

@@ -60,6 +60,7 @@ cdef object with_integers(object index)
 cpdef Node node_of(ndarray array)
 
 cpdef object number_of(ndarray array)
+cdef object _constant(ndarray array)
 cpdef Storage storage_of(ndarray array)
 @cython.locals(result=ndarray)
 cdef ndarray of_number(int code, double* number)

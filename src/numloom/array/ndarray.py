@@ -348,7 +348,7 @@ class ndarray:
         return element(storage_of(self).value, self.code, self.offset)
 
     def __bool__(self) -> bool:
-        if self.size != 1:
+        if self.held is not None and self.size != 1:
             if self.size:
                 raise ValueError(
                     "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
@@ -654,7 +654,7 @@ def _looked_up(array: Any, index: Any) -> Any:
     if register.trees and waits(index):
         return note_call(operator.getitem, (array, index), {})
     kind = type(index)
-    several = kind is ndarray and index._shape
+    several = kind is ndarray and cython.cast(ndarray, index)._shape
     if (several or kind is list or kind is tuple) and (found := _bound["read_at_once"](array, index)) is not None:
         return found
     if several:

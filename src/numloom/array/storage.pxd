@@ -5,6 +5,7 @@ from numloom.device.memory cimport Buffer
 from numloom.graph.build cimport cast, copied, full, known_update, leaf, unary, update, view
 from numloom.graph.node cimport NodeSignature, Node, Register, recorded_as2, hold, tracing, unhold
 
+cdef Register register
 cdef int C64, C128, F32, F64, U8
 cdef int FILL, LEAF, SCALAR, VIEW
 cdef tuple ITEMSIZES

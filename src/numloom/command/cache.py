@@ -1,4 +1,4 @@
-"""``python -m numloom cache``: the compiled kernels that are kept on disk."""
+"""``python -m numloom cache``: the compiled kernels and the plans that are kept on disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernel cache on disk, shared by both backends and by all processes of one user.
+"""The cache on disk, of kernels and of plans, shared by both backends and by all processes of one user.
 
 One file an entry, in a folder that only its owner may write to. A file is a line of magic, a line
 of JSON (what made the entry, the payload's length and a digest over everything) and the payload.
@@ -110,8 +110,11 @@ class DiskCache:
         """
         return self._open(create=True)
 
-    def put(self, key: str, payload: bytes, origin: str) -> None:
-        """Keep `payload`; on trouble warn once and go on without."""
+    def put(self, key: str, payload: bytes, origin: str, durable: bool = True) -> None:
+        """Keep `payload`; on trouble warn once and go on without.
+
+        What is not `durable` may be gone, or damaged and so no entry, if the machine loses its power.
+        """
         if self.limit == 0 or self.trouble is not None:
             return
         try:
@@ -119,7 +122,7 @@ class DiskCache:
             try:
                 if self._size < 0:
                     self._size = self._sweep(folder)
-                self._size += self._write(folder, key, payload, origin)
+                self._size += self._write(folder, key, payload, origin, durable)
                 if self._size > self.limit:
                     self._size = self._sweep(folder)
             finally:
@@ -235,7 +238,7 @@ class DiskCache:
             _unlink(folder, key)
         return payload
 
-    def _write(self, folder: int, key: str, payload: bytes, origin: str) -> int:
+    def _write(self, folder: int, key: str, payload: bytes, origin: str, durable: bool) -> int:
         """Write an entry for all to see at once; returns its size."""
         content = _pack(payload, key, origin)
         name = f"{TEMPORARY}{kernel()}-{secrets.token_hex(8)}"
@@ -247,7 +250,8 @@ class DiskCache:
                     return 0
                 stream.write(content)
                 stream.flush()
-                os.fsync(file)
+                if durable:
+                    os.fsync(file)
                 os.rename(name, key, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
             _unlink(folder, name)

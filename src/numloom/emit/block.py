@@ -34,7 +34,7 @@ class ParameterBlock:
         """A host scalar, as its memory type."""
         name = f"c{index}"
         more = max(1, ITEMSIZES[code] // 8) - 1 if name not in self._fields else 0
-        field = self._field(name, CTYPES[code], "param", index)
+        field = self._field(name, MEMORY_TYPES[code], "param", index)
         self.words.extend([Word("unused")] * more)
         return field
 

@@ -32,7 +32,7 @@ FUNCTIONS_HERE = {
     "log": 12, "log2": 10, "log10": 11, "log1p": 16, "sin": 18, "cos": 18, "tan": 22, "arcsin": 12, "arccos": 12,
     "arctan": 14, "sinh": 15, "cosh": 12, "tanh": 14, "arcsinh": 24, "arccosh": 24, "arctanh": 11, "cbrt": 15,
     "power": 48, "float_power": 48, "arctan2": 22, "hypot": 15, "erf": 40, "erfc": 75, "ndtr": 160,
-    "erfinv": 120, "erfcinv": 160, "ndtri": 160,
+    "floor_divide": 14, "remainder": 12, "fmod": 10, "erfinv": 120, "erfcinv": 160, "ndtri": 160,
 }  # fmt: skip
 """Instructions of real functions that take another number here than on a GPU."""
 RUN = 0.5
@@ -44,6 +44,7 @@ UNROLLED = ((150, 4), (300, 2))
 FUNCTIONS = {
     "exp": 1, "log": 1, "logaddexp": 2, "hyperbolic": 1, "inverse_trigonometric": 1, "power": 2, "ldexp": 1,
     "loop_sin": 1, "loop_cos": 1, "loop_tan": 1, "erf": 2, "erf_inverse": 2,
+    "division": 1,
 }  # fmt: skip
 """Headers with functions of real numbers that are long and have no branch in short forms; how many wait for each other.
 

@@ -50,7 +50,7 @@ def all_loops() -> Iterator[tuple[OpDef, tuple[int, ...], int]]:
             except TypeError:
                 continue
             chars = "".join(CHARS[code] for code in in_codes)
-            if in_codes not in seen and (op.looped or not op.is_exact(chars)):
+            if in_codes not in seen and not op.is_numpys(chars):
                 seen.add(in_codes)
                 yield op, in_codes, out_code
 

@@ -18,6 +18,7 @@ from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.cost import grain_of, vectors_unrolled
 from numloom.emit.mapping import THREADS, MapText, magic
 from numloom.emit.runs import HELD, gathers_in_runs, run_places
+from numloom.emit.short_rows import short_axes, short_rows_text
 from numloom.emit.stencils import blocks_of, stencil_body, stencil_of
 from numloom.emit.values import behind, header, loaded, prelude
 from numloom.plan.program import Geometry, KernelSource, Operand, Program
@@ -32,6 +33,10 @@ TAKEN = 2
 """Vectors of taken rows that a thread asks for at once: a load that waits for an index is late (measured)."""
 EARLY_BYTES = 256
 """Bytes of operands that a thread asks for at once, before its block's tile is there."""
+TURNED = 4
+"""Bytes of elements up to which the host turns tiles by blocks in registers."""
+BROUGHT = 4096
+"""Bytes of a row that the host brings together where all rows read it, and its elements are no neighbours."""
 TILE_BYTES = 40 << 10
 """Most shared memory that tiles of 64 by 64 elements may take, else they are of 32 by 32."""
 
@@ -111,6 +116,10 @@ class _Map(MapText):
         self.tile = 64 if room <= TILE_BYTES else 32
         self.stencil = None if self.wide or self.turned or dear else stencil_of(self)
         self.runs = gathers_in_runs(program)
+        self.short = 0 if self.turned or self._has_fast_path() else short_axes(self)
+        """Last axes that are a row of few elements, of which the host takes many beside each other."""
+        self.brought: list[int] = []
+        """Operands of which the host's loops read a row that was brought together."""
         self.by_runs = False
         """Whether the text is the host's, which reads them so."""
 
@@ -408,6 +417,10 @@ class _Map(MapText):
             self.__dict__.pop("placing", None)  # Which follows from what is taken.
             own = header("runs") + self.element()
         fast = self.element(fast=True) if self._has_fast_path() else ""
+        if any(ITEMSIZES[self.program.operands[k].code] <= TURNED for k in self.turned):
+            own += header("turned")
+        if self.short:
+            return short_rows_text(self, entry, self.short)
         return own + fast + (self._cpu_tiles(entry) if self.turned else self._cpu_rows(entry))
 
     def _places(self) -> str:
@@ -437,6 +450,11 @@ class _Map(MapText):
             at = self._outer_offset(k, operand, ["a0" if d == across else name for d, name in enumerate(outer)])
             lines.append(f"const {MEMORY_TYPES[operand.code]}* __restrict__ z{k} = {self.pointer(k)} + {at};")
             stride = number(f"s{k}_{last}", operand.strides[last])
+            itemsize = ITEMSIZES[operand.code]
+            if itemsize <= TURNED:
+                to, start = f"(char*)tile{k}, {pads[k] * itemsize}", f"(const char*)(z{k} + j0 * {stride})"
+                lines.append(f"nl::turn<{itemsize}>({to}, {start}, {stride} * {itemsize}, jn, an);")
+                continue
             lines.append("for (i64 j = 0; j < jn; ++j) for (i64 a = 0; a < an; ++a)")
             lines.append(f"tile{k}[a][j] = z{k}[(j0 + j) * {stride} + a];")
         lines += ["for (i64 a = 0; a < an; ++a) {", f"const i64 i{across} = a0 + a;"]
@@ -447,9 +465,11 @@ class _Map(MapText):
     def _cpu_rows(self, entry: str) -> str:
         program, block = self.program, self.block
         box = program.box
+        self.brought = self._read_by_all_rows()
         kind = "NL_SCHEDULED void" if self._unrolled() > 1 else "void"
         lines = [f'extern "C" {kind} {entry}(const P* block, i64 begin, i64 end) {{', "const P p = *block;"]
         outer = [f"i{d}" for d in range(self.rank - 1)]
+        lines += self._cpu_brought()
         if self.rank > 1:
             lines.append("for (i64 row = begin; row < end; ++row) {")
             lines.append("i64 rest = row;")
@@ -457,7 +477,8 @@ class _Map(MapText):
                 e = block.number(f"e{d}", program.shape[d])
                 lines.append(f"const i64 i{d} = rest % {e}; rest /= {e};")
             lines.append("const i64 i0 = rest;")
-            lines.append(f"const i64 from = 0, to = {block.number(f'e{self.rank - 1}', program.shape[-1])};")
+            if not self.brought:
+                lines.append(f"const i64 from = 0, to = {block.number(f'e{self.rank - 1}', program.shape[-1])};")
         else:
             lines.append("const i64 from = begin, to = end;")
         lines += self._cpu_pointers(outer, "from", "to")
@@ -470,9 +491,34 @@ class _Map(MapText):
                     ctype = CTYPES[program.operands[k].code]
                     lines.append(f"const {ctype} a{k} = low < high ? *y{k} : {ctype}();")
         lines += self._cpu_loop(low, high, outer, {})
-        if self.rank > 1:
-            lines.append("}")
+        lines += ["}"] * ((self.rank > 1) + bool(self.brought))
         return "\n".join([*lines, *(["NL_LEAVE"] if self._has_fast_path() else []), "}"]) + "\n"
+
+    def _read_by_all_rows(self) -> list[int]:
+        """Operands of which every row reads the same elements, which are no neighbours."""
+        operands = self.program.operands
+        if self.rank < 2 or not self._is_free():
+            return []
+        return [
+            k
+            for k in self.reads
+            if operands[k].strides[-1] not in (0, 1) and not any(operands[k].strides[:-1]) and not operands[k].written
+        ]
+
+    def _cpu_brought(self) -> list[str]:
+        """The head of a loop over parts of a row, of which all rows read some operands: these are copied first."""
+        operands, last = self.program.operands, self.rank - 1
+        if not self.brought:
+            return []
+        size = BROUGHT // max(ITEMSIZES[operands[k].code] for k in self.brought)
+        extent = self.block.number(f"e{last}", self.program.shape[last])
+        lines = [f"{MEMORY_TYPES[operands[k].code]} brought{k}[{size}];" for k in self.brought]
+        lines += [f"for (i64 from = 0, to; from < {extent}; from = to) {{"]
+        lines += [f"to = {extent} - from < {size} ? {extent} : from + {size};"]
+        for k in self.brought:
+            stride = self.block.number(f"s{k}_{last}", operands[k].strides[last])
+            lines.append(f"for (i64 i = from; i < to; ++i) brought{k}[i - from] = {self.pointer(k)}[i * {stride}];")
+        return lines
 
     def _cpu_pointers(self, outer: list[str], low: str, high: str) -> list[str]:
         """Where each operand's row begins, and what there is one of for a row."""
@@ -486,8 +532,8 @@ class _Map(MapText):
             self.pointer(k)
             const = "" if operand.written or operand.in_place else "const "
             restrict = "" if operand.in_place or operand.written else " __restrict__"
-            offset = self._outer_offset(k, operand, outer)
-            lines.append(f"{const}{MEMORY_TYPES[operand.code]}*{restrict} y{k} = p.x{k} + {offset};")
+            start = f"brought{k} - from" if k in self.brought else f"p.x{k} + {self._outer_offset(k, operand, outer)}"
+            lines.append(f"{const}{MEMORY_TYPES[operand.code]}*{restrict} y{k} = {start};")
         for k in self.reads:
             operand = program.operands[k]
             if operand.strides[-1] == 0 and box is None:
@@ -589,7 +635,7 @@ class _Map(MapText):
         lines += [f"if (!fast({begin}, first, count)) {{ more = 0; continue; }}"]
         lines += [f"count = first + count + more < {high} ? count + more : {high} - first;"]
         lines += [f"whole({whole}, first, first + count);", "more = count;", "}", f"if (first < {high}) {{"]
-        apart = any(operands[k].strides[-1] not in (0, 1) for k in used)
+        apart = any(self._step(k) not in (0, 1) for k in used)
         if (
             apart
             or row.elsewhere
@@ -664,10 +710,16 @@ class _Map(MapText):
         ]
         return " + ".join(terms) or "0"
 
+    def _step(self, k: int) -> int:
+        """How far neighbours of a row lie apart in what the host's loops read of an operand."""
+        return 1 if k in self.brought else self.program.operands[k].strides[-1]
+
     def _inner(self, k: int, operand: Operand, at: str = "i") -> str:
-        stride = operand.strides[-1]
+        stride = self._step(k)
         if stride in (0, 1):
             return at if stride else "0"
+        if stride == -1:  # In the text, since compilers make vectors of a row that is read backwards.
+            return f"-{at}"
         return f"{at} * {self.block.number(f's{k}_{self.rank - 1}', stride)}"
 
     def _cpu_box(self, box: object, outer: list[str]) -> list[str]:
@@ -712,6 +764,8 @@ class _Map(MapText):
         count = prod(shape)
         threads = -(-count // self.vector)
         items, each = (count, 1) if self.rank == 1 else (prod(shape[:-1]), shape[-1])
+        if self.short:
+            items, each = prod(shape[: -self.short]), prod(shape[-self.short :])
         blocks = -(-threads // THREADS)
         if self.turned:
             tiles = [-(-shape[d] // self.tile) for d in (self.across, self.rank - 1)]

@@ -1,3 +1,4 @@
+# distutils: language = c++
 # cython: boundscheck=False, wraparound=False, cdivision=True
 """Small memory of the host read and written at index arrays and masks at once: no value is recorded, no routine called.
 
@@ -5,8 +6,7 @@ What is not simply so (memory that is not computed, rows that do not lie togethe
 whoever records.
 """
 
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, intptr_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.stdint cimport int64_t, intptr_t
 
 from numloom.device.memory cimport Buffer, Pool
 from numloom.engine.look cimport is_quiet
@@ -15,7 +15,7 @@ from numloom.graph.node cimport Node, new_node
 
 import numpy
 
-from numloom.base.dtypes import DTYPES
+from numloom.base.dtypes import BOOL as _BOOL, DTYPES, I64 as _I64
 from numloom.graph import node as _node
 from numloom.graph.build import one_tuple as _one_tuple
 from numloom.graph.layout import c_strides
@@ -23,7 +23,37 @@ from numloom.graph.layout import c_strides
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(object) noexcept
 
-cdef int LEAF = _node.LEAF
+cdef extern from "chosen.hpp" namespace "numloom" nogil:
+    cdef cppclass StridedSpace:
+        int rank
+        int args
+        Py_ssize_t shape[64]
+        Py_ssize_t strides[6][64]
+        StridedSpace()
+    Py_ssize_t count_chosen(char**, const StridedSpace&) noexcept
+    void read_chosen(int, char**, const StridedSpace&, char*) noexcept
+    void find_chosen(char**, const StridedSpace&, int64_t**) noexcept
+
+cdef extern from "rows.hpp" namespace "numloom" nogil:
+    bint _add_offsets "numloom::add_offsets"(
+        Py_ssize_t*, const char*, int, Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t
+    ) noexcept
+    bint _read_at_indices "numloom::read_at_indices"(
+        char*, const char*, Py_ssize_t, Py_ssize_t, const char*, int, Py_ssize_t, Py_ssize_t, Py_ssize_t
+    ) noexcept
+    void _read_rows "numloom::read_rows"(char*, const char*, const Py_ssize_t*, Py_ssize_t, Py_ssize_t) noexcept
+    void _write_rows "numloom::write_rows"(
+        char*, const Py_ssize_t*, Py_ssize_t, Py_ssize_t, const char*, Py_ssize_t
+    ) noexcept
+    Py_ssize_t _count_true "numloom::count_true"(const char*, Py_ssize_t, Py_ssize_t) noexcept
+    void _read_where "numloom::read_where"(
+        char*, Py_ssize_t, const char*, Py_ssize_t, Py_ssize_t, const char*, Py_ssize_t, Py_ssize_t
+    ) noexcept
+    void _write_where "numloom::write_where"(
+        char*, Py_ssize_t, Py_ssize_t, const char*, Py_ssize_t, Py_ssize_t, const char*, Py_ssize_t
+    ) noexcept
+
+cdef int LEAF = _node.LEAF, BOOL = _BOOL, INT64 = _I64
 cdef int sizes[32]
 for _code, _dtype in enumerate(DTYPES):
     sizes[_code] = _dtype.itemsize
@@ -54,7 +84,7 @@ cdef bint take_rows(
             return False
         rows.count *= <Py_ssize_t>shape[axis]
     rows.start = <char*><intptr_t>buffer.ptr + offset
-    return 0 < rows.count <= MOST and 0 < rows.bytes <= MOST
+    return 0 < rows.count <= MASKED and 0 < rows.bytes <= MOST
 
 
 cdef bint take_block(
@@ -85,53 +115,6 @@ cdef bint is_alone(Node node) noexcept:
     )
 
 
-cdef inline void move(char* to, const char* source, Py_ssize_t count) noexcept:
-    if count == 8:
-        memcpy(to, source, 8)
-    elif count == 4:
-        memcpy(to, source, 4)
-    elif count == 1:
-        to[0] = source[0]
-    elif count == 16:
-        memcpy(to, source, 16)
-    else:
-        memcpy(to, source, count)
-
-
-cdef inline int64_t index_at(const char* at, int code) noexcept:
-    if code == 7:
-        return (<const int64_t*>at)[0]
-    if code == 5:
-        return (<const int32_t*>at)[0]
-    if code == 1:
-        return (<const int8_t*>at)[0]
-    if code == 2:
-        return (<const uint8_t*>at)[0]
-    if code == 3:
-        return (<const int16_t*>at)[0]
-    if code == 4:
-        return (<const uint16_t*>at)[0]
-    if code == 6:
-        return (<const uint32_t*>at)[0]
-    return <int64_t>(<const uint64_t*>at)[0]  # NumPy too counts the largest ones from the end.
-
-
-cdef bint add_offsets(Py_ssize_t* offsets, Rows* index, int code, Py_ssize_t extent, Py_ssize_t step) noexcept:
-    """Add where indices along an axis lead, in bytes; False if one is out of bounds."""
-    cdef const char* at = index.start
-    cdef Py_ssize_t place
-    cdef int64_t row
-    for place in range(index.count):
-        row = index_at(at, code)
-        if row < 0:
-            row += extent
-        if row < 0 or row >= extent:
-            return False
-        offsets[place] += row * step
-        at += index.step
-    return True
-
-
 cdef Node new_value(Buffer buffer, int code, tuple shape, bint result):
     """A computed value of some rows in C order; whether it is made of other values."""
     cdef Py_ssize_t axis, step = sizes[code], size = 1, rank = len(shape)
@@ -153,84 +136,100 @@ cdef Node new_value(Buffer buffer, int code, tuple shape, bint result):
     return node
 
 
+cdef bint add_offsets(Py_ssize_t* offsets, Rows* index, int code, Py_ssize_t extent, Py_ssize_t step) noexcept:
+    """Add where indices along an axis lead, in bytes; False if one is out of bounds."""
+    return _add_offsets(offsets, index.start, code, index.step, index.count, extent, step)
+
+
+cdef bint read_at_indices(char* to, Rows* rows, Rows* index, int code, Py_ssize_t extent) noexcept:
+    """Rows at indices along the first axis, one after the other; False if one is out of bounds."""
+    return _read_at_indices(to, rows.start, rows.step, rows.bytes, index.start, code, index.step, index.count, extent)
+
+
 cdef void read_rows(char* to, const char* source, const Py_ssize_t* offsets, Py_ssize_t count, Py_ssize_t bytes) noexcept:
     """Rows at offsets, one after the other."""
-    cdef Py_ssize_t place
-    for place in range(count):
-        move(to, source + offsets[place], bytes)
-        to += bytes
+    _read_rows(to, source, offsets, count, bytes)
 
 
 cdef void write_rows(
     char* to, const Py_ssize_t* offsets, Py_ssize_t count, Py_ssize_t bytes, const char* values, Py_ssize_t step
 ) noexcept:
     """Store rows (by `step` bytes from one to the next) at offsets, of equal ones the last."""
-    cdef Py_ssize_t place
-    for place in range(count):
-        move(to + offsets[place], values, bytes)
-        values += step
+    _write_rows(to, offsets, count, bytes, values, step)
 
 
 cdef Py_ssize_t count_true(Rows* mask) noexcept:
     """How many truth values are true."""
-    cdef Py_ssize_t place, count = 0
-    cdef const char* at = mask.start
-    for place in range(mask.count):
-        count += at[0] != 0
-        at += mask.step
-    return count
-
-
-cdef Node read_where(Rows* source, Rows* mask, Pool pool, int code, tuple rest):
-    """Rows where a mask is true."""
-    cdef Py_ssize_t count = count_true(mask), place
-    cdef Buffer buffer = pool.allocate(max(count * source.bytes, 1))
-    cdef char* to = <char*><intptr_t>buffer.ptr
-    cdef const char* at = mask.start
-    cdef const char* row = source.start
-    for place in range(mask.count):
-        if at[0]:
-            move(to, row, source.bytes)
-            to += source.bytes
-        at += mask.step
-        row += source.step
-    return new_value(buffer, code, one_tuple((count, *rest)), True)
+    return _count_true(mask.start, mask.step, mask.count)
 
 
 cdef void write_where(Rows* target, Py_ssize_t bytes, Rows* mask, const char* values, Py_ssize_t step) noexcept:
     """Store the begins of rows (by `step` bytes from one to the next) where a mask is true."""
-    cdef Py_ssize_t place
-    cdef const char* at = mask.start
-    cdef char* row = target.start
-    for place in range(mask.count):
-        if at[0]:
-            move(row, values, bytes)
-            values += step
-        at += mask.step
-        row += target.step
+    _write_where(target.start, target.step, bytes, mask.start, mask.step, mask.count, values, step)
 
 
-cdef list places_where(Rows* mask, Pool pool, tuple shape):
-    """Indices of what is true along each axis, in C order."""
-    cdef Py_ssize_t count = count_true(mask), place, axis, rank = len(shape), number = 0
-    cdef Py_ssize_t lengths[8]
-    cdef Py_ssize_t index
-    cdef int64_t* to[8]
-    cdef const char* at = mask.start
+cdef Node read_where(Rows* source, Rows* mask, Pool pool, int code, tuple rest):
+    """Rows where a mask is true."""
+    cdef Py_ssize_t count = count_true(mask)
+    cdef Buffer buffer = pool.allocate(max(count * source.bytes, 1))
+    _read_where(
+        <char*><intptr_t>buffer.ptr, count, source.start, source.step, source.bytes, mask.start, mask.step, mask.count
+    )
+    return new_value(buffer, code, one_tuple((count, *rest)), True)
+
+
+cdef bint add_layout(
+    StridedSpace* space, char** start, Node node, int code, Py_ssize_t offset, tuple shape, tuple strides
+) except -1:
+    """Let a space go over one more array, if its memory is computed."""
+    cdef int axis, k = space.args
+    if node.kind != LEAF or node.code != code or node.attr is None or len(shape) > 64 or not is_quiet(node.buffer):
+        return False
+    space.rank = len(shape)
+    space.args = k + 1
+    for axis in range(space.rank):
+        space.shape[axis] = <Py_ssize_t>shape[axis]
+        space.strides[k][axis] = <Py_ssize_t>strides[axis]
+    start[k] = <char*><intptr_t>(<Buffer>node.buffer).ptr + offset
+    return True
+
+
+cdef Node elements_where(
+    Node mask, Py_ssize_t mask_offset, tuple mask_strides, Node source, int code, Py_ssize_t offset, tuple shape, tuple strides
+):
+    """Elements where a mask of the same shape (not empty) is true; None if they are not there yet."""
+    cdef StridedSpace space
+    cdef char* start[2]
     cdef Buffer buffer
+    cdef Py_ssize_t count
+    space.args = 0
+    if not add_layout(&space, start, mask, BOOL, mask_offset, shape, mask_strides):
+        return None
+    if not add_layout(&space, start, source, code, offset, shape, strides):
+        return None
+    count = count_chosen(start, space)
+    buffer = (<Buffer>source.buffer).pool.allocate((count + 1) * sizes[code])
+    if count:
+        read_chosen(sizes[code], start, space, <char*><intptr_t>buffer.ptr)
+    return new_value(buffer, code, one_tuple((count,)), True)
+
+
+cdef list places_where(Node mask, Py_ssize_t offset, tuple shape, tuple strides):
+    """Indices along each axis where a mask (not empty) is true, in C order; None if it is not there yet."""
+    cdef StridedSpace space
+    cdef char* start[1]
+    cdef int64_t* to[8]
+    cdef Buffer buffer
+    cdef Py_ssize_t count, axis
     cdef list found = []
-    for axis in range(rank):
-        lengths[axis] = <Py_ssize_t>shape[axis]
-        buffer = pool.allocate(max(count * 8, 1))
+    space.args = 0
+    if not add_layout(&space, start, mask, BOOL, offset, shape, strides):
+        return None
+    count = count_chosen(start, space)
+    for axis in range(len(shape)):
+        buffer = (<Buffer>mask.buffer).pool.allocate((count + 1) * 8)
         to[axis] = <int64_t*><intptr_t>buffer.ptr
-        found.append(new_value(buffer, 7, one_tuple((count,)), True))
-    for place in range(mask.count):
-        if at[0]:
-            index = place
-            for axis in range(rank - 1, 0, -1):
-                to[axis][number] = index % lengths[axis]
-                index //= lengths[axis]
-            to[0][number] = index
-            number += 1
-        at += mask.step
+        found.append(new_value(buffer, INT64, one_tuple((count,)), True))
+    if count:
+        find_chosen(start, space, to)
     return found

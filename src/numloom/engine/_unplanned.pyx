@@ -313,11 +313,12 @@ cdef bint beside_gpu = False
 cdef bint due = False  # `run_one` has left a value to its plan
 cdef bint fastest = False  # what is in `smalls` reduces memory by a loop that no kernel outruns
 cdef Node unknown_small = None  # of which it is not known yet how it is done
+cdef Node wanted_small = None  # which others want, too, so that it is to be a value of its own
 
 
 cdef int take_small(Node node, int count, uint64_t* key, Py_ssize_t* time) except -2:
     """Put a value and what it is computed from into `smalls` from `count` on; its place, or -1 if it is not for here."""
-    global fastest, unknown_small
+    global fastest, unknown_small, wanted_small
     cdef tuple args = node.args
     cdef Py_ssize_t k, n = len(args)
     cdef int kind = node.kind, place
@@ -381,6 +382,7 @@ cdef int take_small(Node node, int count, uint64_t* key, Py_ssize_t* time) excep
     for k in range(n):
         arg = <Node>args[k]
         if arg.kind >= OP and (arg.readers != 1 or arg.storages > 0):
+            wanted_small = arg
             return -1
         place = take_small(arg, count, key, time)
         if place < 0:
@@ -401,7 +403,7 @@ cpdef bint run_one(Node root, object device, bint beside) except -1:
 
     The host may stand `beside` a GPU.
     """
-    global runs, due, beside_gpu, fastest, unknown_small
+    global runs, due, beside_gpu, fastest, unknown_small, wanted_small
     cdef uint64_t key = 0
     cdef Py_ssize_t time = 0, used = 0, nbytes, turn
     cdef Py_ssize_t* spent
@@ -411,7 +413,9 @@ cpdef bint run_one(Node root, object device, bint beside) except -1:
     cdef char* args[6]
     cdef Buffer buffer
     cdef Buffer leaf
-    if limit <= 0 or device is not device_of_known or not interprets or root.kind < OP or root.kind > GATHER:
+    if limit <= 0 or device is not device_of_known or not interprets or root.kind > GATHER:
+        return False
+    if root.kind < OP and (root.kind != FILL and root.kind != IOTA or root.size < 2):
         return False
     runs += 1
     turn = runs
@@ -419,6 +423,10 @@ cpdef bint run_one(Node root, object device, bint beside) except -1:
     fastest = False
     count = take_small(root, 0, &key, &time)
     if count < 0:
+        if wanted_small is not None:
+            node = wanted_small
+            wanted_small = None
+            return run_one(node, device, beside) and run_one(root, device, beside)
         if unknown_small is None:
             return False
         node = unknown_small
@@ -452,6 +460,8 @@ cpdef bint run_one(Node root, object device, bint beside) except -1:
                     return False
                 at.memory = arena + used
                 used += nbytes
+    if root.kind == FILL and not put_number_at(<intptr_t>smalls[count].scratch, root.code, root.attr):
+        return False
     buffer = (<Pool>device_pool).allocate(root.size * sizes[root.code])
     if turn != runs:  # It collected garbage, whose end ran something else.
         return False

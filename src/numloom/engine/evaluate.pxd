@@ -26,6 +26,8 @@ cdef Py_ssize_t _RECENT, WAITS
 
 @cython.locals(owned=Guard)
 cpdef object evaluate(list nodes)
+cpdef object evaluate_one(Node node)
+cdef bint _run_one(Node node) except -1
 cdef object run_here(list nodes)
 @cython.locals(node=Node)
 cdef bint any_tree(list nodes) except -1

@@ -7,7 +7,6 @@ not depend on which of the values is looked at first.
 
 from __future__ import annotations
 
-import threading
 import warnings
 from typing import Any
 
@@ -44,7 +43,7 @@ from numloom.device.registry import (
 )
 from numloom.engine.direct import clear_direct, find_direct, learn_direct, run_direct
 from numloom.engine.execute import ReadyPlan, forget_captured, is_compiled, run_plan
-from numloom.engine.guard import Guard, guard
+from numloom.engine.guard import Guard, guard, warn_of_threads
 from numloom.engine.look import array as array_seen
 from numloom.engine.look import carried, is_near, is_shared, operand, wait
 from numloom.engine.look import number as number_seen
@@ -94,7 +93,7 @@ _PLANS_KEPT = 8192
 _STEPS_KEPT = 1 << 15
 """Steps of all plans that are kept, about 3 KB each, and as much again for a text that is not compiled."""
 _steps = 0
-_device: Backend | None = None
+_device: Any = None
 _device_plans: dict[int, ReadyPlan] = {}
 _host: Backend | None = None
 """The host beside the device, and its plans."""
@@ -156,6 +155,29 @@ def evaluate(nodes: list[Node]) -> None:
             run_here(nodes)
     finally:
         owned.give()
+
+
+def evaluate_one(node: Node) -> None:
+    """`evaluate` for what is done with a value at once; of other pending work it need not run more than that reads."""
+    others = _register.oldest is not node or node.newer is not None
+    if others and node.size <= ELEMENTS and not (_reference or _verify or several() or many()):
+        _guard.take()
+        try:
+            if _counters.profiler is None and current() is _device and _run_one(node):
+                return
+        finally:
+            _guard.give()
+    evaluate([node])
+
+
+def _run_one(node: Node) -> bool:
+    """`run_one` on the host."""
+    host = beside(_device)
+    ran = run_one(node, _device if host is None else host, host is not None)
+    if ran:
+        _counters.flushes += 1
+        _counters.kernels += 1
+    return ran
 
 
 def run_here(nodes: list[Node]) -> None:
@@ -220,25 +242,6 @@ def any_tree(nodes: list[Node]) -> bool:
         if node.tree:
             return True
     return False
-
-
-_first_thread = 0
-
-
-def warn_of_threads() -> None:
-    """What is compiled is never interrupted in the middle of recording; what is not may be, by other threads."""
-    global _first_thread
-    me = threading.get_ident()
-    if not _first_thread:
-        _first_thread = me
-    elif _first_thread not in (me, -1):
-        _first_thread = -1
-        warnings.warn(
-            "numloom runs without its compiled core, which is safe in one thread at a time only: several threads may "
-            "get wrong results (install it where there is a C compiler; `python -m numloom info` says what is there)",
-            RuntimeWarning,
-            stacklevel=3,
-        )
 
 
 def run_verified(nodes: list[Node]) -> None:
@@ -310,11 +313,8 @@ def run_alone(nodes: list[Node]) -> bool:
         return False
     direct = find_direct(node)
     if direct is None:
-        host = beside(_device)
-        if not run_one(node, _device if host is None else host, host is not None):
+        if not _run_one(node):
             return False
-        counters.flushes += 1
-        counters.kernels += 1
     else:
         run_direct(direct, node)
     r.recorded = 0

@@ -367,10 +367,10 @@ class ReadyPlan:
     warm_up_runs: int
     waits: int
 
-    def __init__(self, plan: Plan, device: Any, second: int) -> None:
-        sources: list[Any] = [None] * len(plan.steps)
-        if len(sources) > 1:
+    def __init__(self, plan: Plan, device: Any, second: int, sources: Any = None) -> None:
+        if sources is None:
             sources = sources_of(plan.steps, device)
+        if len(sources) > 1:
             device.expect([source.text for source in sources if source is not None])
         self.set(device, second, plan.drop, list(map(ReadyStep, plan.steps, [device] * len(sources), sources)))
 

@@ -8,6 +8,7 @@ without that lock is refused at import: `numloom.base.interpreter`.)
 from __future__ import annotations
 
 import threading
+import warnings
 from typing import Any
 
 try:
@@ -109,4 +110,23 @@ guard: Guard = held(Guard(), EVALUATION)
 """Of evaluations, and of whatever else changes where values lie."""
 anew(guard.renew)
 
-__all__ = ["Guard", "guard"]
+_first_thread = 0
+
+
+def warn_of_threads() -> None:
+    """What is compiled is never interrupted in the middle of recording; what is not may be, by other threads."""
+    global _first_thread
+    me = threading.get_ident()
+    if not _first_thread:
+        _first_thread = me
+    elif _first_thread not in (me, -1):
+        _first_thread = -1
+        warnings.warn(
+            "numloom runs without its compiled core, which is safe in one thread at a time only: several threads may "
+            "get wrong results (install it where there is a C compiler; `python -m numloom info` says what is there)",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+
+
+__all__ = ["Guard", "guard", "warn_of_threads"]

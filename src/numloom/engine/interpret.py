@@ -320,7 +320,7 @@ class _Run:
 def _by_numpy(op_def: OpDef, codes: tuple[int, ...], loops: Any) -> bool:
     """Whether NumPy does an operation: its bits are ours, or nothing else is there."""
     chars = "".join(CHARS[code] for code in codes)
-    return (op_def.is_exact(chars) and not op_def.looped) or not has_loop(op_def, wide(chars), loops)
+    return op_def.is_numpys(chars) or not has_loop(op_def, wide(chars), loops)
 
 
 def apply(op_def: OpDef, codes: Sequence[int], out_code: int, args: list[Any], loops: Any) -> Any:

@@ -11,20 +11,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from numloom.base.config import config
-from numloom.emit.emit import emit
-from numloom.engine.execute import Pattern, ReadyPlan, ReadyStep, ready_plan, resized
+from numloom.base.later import Later
+from numloom.engine import kept_plans
+from numloom.engine.execute import Pattern, ReadyPlan, ReadyStep, ready_plan, resized, sources_of
 from numloom.engine.state import counters
 from numloom.engine.symbolic_key import play, symbolic_key
 from numloom.engine.walk import Walk
 from numloom.graph.node import SCALAR, UPDATE, VIEW, Node
 from numloom.plan.nearby import nearby_views
-from numloom.plan.plan import make_plan
 from numloom.plan.program import Box, Geometry, Instr, KernelSource, Operand, Program, Reduce, Store, Word
 from numloom.plan.sizes import GuardTrace, Size, is_size
 from numloom.plan.step import Binding, Plan, Step
+
+if TYPE_CHECKING:
+    from numloom.emit import emit
+    from numloom.plan import plan as planner
+else:  # What makes plans and texts is imported for the first that is not on disk.
+    emit, planner = Later("numloom.emit.emit"), Later("numloom.plan.plan")
 
 _SPECIALISATIONS = 32
 _KEYS_KEPT = 2048
@@ -138,13 +144,15 @@ class Specialisation:
         trace = GuardTrace(sizes)
         traced = traced_nodes(nodes, trace)
         plan = change(
-            make_plan(traced, roots, short_rows=device.short_rows, nearby=nearby_views(nodes), cluster=device.cluster)
+            planner.make_plan(
+                traced, roots, short_rows=device.short_rows, nearby=nearby_views(nodes), cluster=device.cluster
+            )
         )
         self.wanted = plan is not None
         if plan is None:
             plan = Plan((), ())
         fast_math = config.fast_math and device.fast_math
-        sources = [None if step.program is None else emit(step.program, fast_math) for step in plan.steps]
+        sources = [None if step.program is None else emit.emit(step.program, fast_math) for step in plan.steps]
         self.drop = plan.drop
         self.steps = list(zip(plan.steps, sources, strict=True))
         self.patterns: list[Pattern] = []
@@ -199,11 +207,10 @@ class Specialisations:
     last.
     """
 
-    __slots__ = ("op_defs", "plans", "specialisations")
+    __slots__ = ("plans", "specialisations")
 
-    def __init__(self, op_defs: Sequence[Any]) -> None:
+    def __init__(self) -> None:
         self.plans = 0
-        self.op_defs = op_defs
         self.specialisations: list[Specialisation] = []
 
 
@@ -218,13 +225,13 @@ def plan_of(found: Walk, roots: list[Node], device: Any, change: Change = as_mad
     `change` makes of the planner's plan what is wanted, or None where that is not possible; then so is the result.
     """
     global _steps
-    digest, sizes, op_defs = symbolic_key(found.nodes, roots)
-    key = (device, config.fast_math, change, digest)
+    digest, things, sizes = symbolic_key(found.nodes, roots)
+    key = (device, config.fast_math, change, digest, things)
     known = _specialisations.get(key)
     if known is None:
         if len(_specialisations) >= _KEYS_KEPT:
             _drop_half()
-        known = _specialisations[key] = Specialisations(op_defs)
+        known = _specialisations[key] = Specialisations()
     for place, specialisation in enumerate(known.specialisations):
         values = specialisation.values(sizes)
         if values is not None:
@@ -237,8 +244,11 @@ def plan_of(found: Walk, roots: list[Node], device: Any, change: Change = as_mad
     if known.plans <= len(known.specialisations) // 4:
         # Of what has many specialisations, not every size is worth a trace.
         known.plans += 1
-        plan = change(make_plan(found.nodes, numbers, short_rows=device.short_rows, cluster=device.cluster))
-        return None if plan is None else ReadyPlan(plan, device, found.second)
+        if change is as_made:
+            plan, sources = _exact_plan(found.nodes, numbers, device, digest, things, sizes)
+            return ReadyPlan(plan, device, found.second, sources)
+        changed = change(planner.make_plan(found.nodes, numbers, device.short_rows, cluster=device.cluster))
+        return None if changed is None else ReadyPlan(changed, device, found.second)
     known.plans = 0
     made = Specialisation(found.nodes, numbers, sizes, device, change)
     _steps += len(made.steps)
@@ -249,6 +259,24 @@ def plan_of(found: Walk, roots: list[Node], device: Any, change: Change = as_mad
     values = made.values(sizes)
     assert values is not None
     return made.plan(values, sizes, found.second)
+
+
+def _exact_plan(
+    nodes: Sequence[Node], roots: Sequence[int], device: Any, digest: bytes, things: Sequence[Any], sizes: Sequence[int]
+) -> tuple[Plan, kept_plans.Sources]:
+    """A plan for these sizes alone, with its texts: an earlier process's, or made, and kept for later ones."""
+    key = kept_plans.key(digest, things, sizes, device, config.fast_math and device.fast_math)
+    found = None if key is None else kept_plans.find(key)
+    if found is not None and not config.verify:
+        return found
+    plan = planner.make_plan(nodes, roots, device.short_rows, cluster=device.cluster)
+    made = plan, sources_of(plan.steps, device)
+    if found is not None:
+        if found != made:
+            raise SystemError(f"a plan on disk ({key}) is not the one that is made: this is a fault of numloom")
+    elif key is not None:
+        kept_plans.keep(key, *made)
+    return made
 
 
 def _drop_half() -> None:

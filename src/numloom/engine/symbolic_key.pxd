@@ -1,13 +1,14 @@
 cimport cython
-from numloom.engine.walk cimport number_of
 from numloom.graph.node cimport Node
 
 cdef int FILL, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW
 cdef int EQ, NE, LT, GE, MUL, ADD, SUB, FLOORDIV, MOD, CALL, ITEM, LSHIFT, RSHIFT, AND, OR, BIT_LENGTH
 
-@cython.locals(words=list, sizes=list, op_defs=list, shapes=dict, orders=dict, begins=dict, updates=cython.bint, node=Node, arg=Node,
+@cython.locals(words=list, sizes=list, things=dict, shapes=dict, orders=dict, begins=dict, updates=cython.bint, node=Node, arg=Node,
                base=Node, kind=cython.int, word=cython.longlong, number=cython.longlong)
 cpdef tuple symbolic_key(list nodes, list roots)
+
+cdef object _place_of(object thing, dict known)
 
 @cython.locals(slot=object)
 cdef object _slot_of(tuple numbers, dict known, list sizes)

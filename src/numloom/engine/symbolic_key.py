@@ -7,7 +7,6 @@ from array import array
 from typing import Any
 
 from numloom.base.later import Later
-from numloom.engine.walk import number_of
 from numloom.graph.node import FILL, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW, Node
 from numloom.plan.nearby import nearby_views
 from numloom.plan.sizes import (
@@ -33,15 +32,16 @@ from numloom.plan.sizes import (
 hashlib = Later("hashlib")
 
 
-def symbolic_key(nodes: list[Node], roots: list[Node]) -> tuple[bytes, list[int], list[Any]]:
-    """A digest of all that a plan depends on but for sizes; the sizes; and the op definitions, which count by identity.
+def symbolic_key(nodes: list[Node], roots: list[Node]) -> tuple[bytes, tuple[Any, ...], list[int]]:
+    """All that a plan depends on but for sizes, as a digest and what that counts by place; and the sizes.
 
     Sizes are the extents of each different shape, the strides of each different order, and offsets of views over
-    memory that is still to be computed, or changes; what is equal is part of the symbolic key.
+    memory that is still to be computed, or changes; what is equal is part of the symbolic key. Counted by place are op
+    definitions, attributes and distances of views. So the digest is the same in each process.
     """
     words: list[int] = [len(roots)]
     sizes: list[int] = []
-    op_defs: list[Any] = []
+    things: dict[Any, int] = {}
     shapes: dict[Any, int] = {}
     orders: dict[Any, int] = {}
     updates = False
@@ -64,8 +64,7 @@ def symbolic_key(nodes: list[Node], roots: list[Node]) -> tuple[bytes, list[int]
         for arg in node.args:
             words.append(arg.number)
         if kind in (OP, REDUCE):
-            op_defs.append(node.op_def)
-            words.append(id(node.op_def))
+            words.append(_place_of(node.op_def, things))
         words.append(_slot_of(node.shape, shapes, sizes))
         words.append(_slot_of(node.strides, orders, sizes))
         if kind == LEAF:
@@ -80,7 +79,7 @@ def symbolic_key(nodes: list[Node], roots: list[Node]) -> tuple[bytes, list[int]
             if base.buffer is not None:
                 first, by = nearby.get(node.number, (-1, ()))
                 words.append(first)
-                words.append(number_of(by))
+                words.append(_place_of(by, things))
         elif kind == FILL:
             words.append(node.attr is None)
         elif kind == UPDATE:
@@ -90,8 +89,13 @@ def symbolic_key(nodes: list[Node], roots: list[Node]) -> tuple[bytes, list[int]
             words.append(_slot_of(strides, orders, sizes))
             words.append(code)
         elif kind > VIEW and kind != OP:
-            words.append(number_of(node.attr))
-    return hashlib.blake2b(array("q", words).tobytes(), digest_size=16).digest(), sizes, op_defs
+            words.append(_place_of(node.attr, things))
+    return hashlib.blake2b(array("q", words).tobytes(), digest_size=16).digest(), tuple(things), sizes
+
+
+def _place_of(thing: Any, known: dict[Any, int]) -> int:
+    """Which of the known things this is; a new one is the next."""
+    return known.setdefault(thing, len(known))
 
 
 def _slot_of(numbers: tuple[int, ...], known: dict[Any, int], sizes: list[int]) -> int:

@@ -66,8 +66,9 @@ class OpDef:
     fast_path : str
         Kinds ("f", "c") for which the text is a function that takes ``slow`` as one more argument on the host: then it
         is right for ordinary arguments in fewer instructions, and says where one was not (see `fast_text`).
-    looped : bool
-        Whether the package has a loop of it although NumPy's bits are ours: NumPy takes many calls, or a slow one.
+    looped : str
+        Kinds for which the package has a loop of it although NumPy's bits are ours: NumPy takes many calls, or a slow
+        one.
     gradient : tuple of str or None
         The rule of its derivative, a text for each argument (`numloom.ops.derivatives`); None where nobody gave one.
     names : tuple of str
@@ -93,7 +94,7 @@ class OpDef:
     quotient: bool = False
     fast_path: str = ""
     represents: bool = False
-    looped: bool = False
+    looped: str = ""
     gradient: tuple[str, ...] | None = None
     names: tuple[str, ...] = ()
     identities: Identities = field(default_factory=dict)
@@ -117,6 +118,10 @@ class OpDef:
     def is_exact(self, in_chars: str) -> bool:
         """Whether NumPy's result for these loop dtypes has the same bits as our kernels'."""
         return self.exact and all(KIND[char] in self.exact_kinds for char in in_chars)
+
+    def is_numpys(self, in_chars: str) -> bool:
+        """Whether NumPy does small work of these loop dtypes: its bits are ours, and the package has no loop."""
+        return self.is_exact(in_chars) and not any(KIND[char] in self.looped for char in in_chars)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,6 +22,8 @@ from numloom.ops.identities import IDENTITIES
 Text = Callable[[str, str], str]
 Loops = Callable[[tuple[Any, ...]], tuple[np.dtype[Any], ...]]
 
+ALL = "biufc"
+"""Kinds of all dtypes."""
 LOW_DTYPES = frozenset(DTYPES[code] for code in LOW)
 _CODE = {char: code for code, char in enumerate(CHARS)}
 
@@ -42,6 +44,7 @@ HEADERS: dict[str, tuple[str, ...]] = {
     "optional": (),
     "complex_moments": ("moments",),
     "floating": ("libm",),
+    "division": ("libm",),
     "ldexp": ("libm",),
     "portable": (),
     "exp": ("libm", "portable"),
@@ -208,7 +211,7 @@ def _define(
     quotient: bool = False,
     fast_path: str = "",
     represents: bool = False,
-    looped: bool = False,
+    looped: str = "",
     gradient: Rule | None = None,
 ) -> None:
     ufunc = getattr(np, name, None) if loops is None else None
@@ -313,13 +316,13 @@ def _fill() -> None:
     _define("subtract", 2, _arithmetic("-"))
     _define("multiply", 2, _arithmetic("*", "({0} && {1})"), kinds="?biuf")
     _define("divide", 2, "({0} / {1})", cost=14, kinds="?biuf", quotient=True)
-    floor_headers = ("integer", "floating")
+    floor_headers = ("integer", "division")
     _define("floor_divide", 2, _by_kind(i="nl::integer_floor_divide({0}, {1})", f="nl::floor_divide({0}, {1})"),
-         cost=40, headers=floor_headers)  # fmt: skip
+         cost=40, headers=floor_headers, fast_path="f", looped="f")  # fmt: skip
     _define("remainder", 2, _by_kind(i="nl::integer_remainder({0}, {1})", f="nl::remainder({0}, {1})"), cost=40,
-         headers=floor_headers)  # fmt: skip
-    _define("fmod", 2, _by_kind(i="nl::truncated_remainder({0}, {1})", f="nl::fmod({0}, {1})"), cost=40,
-         headers=floor_headers)  # fmt: skip
+         headers=floor_headers, fast_path="f", looped="f")  # fmt: skip
+    _define("fmod", 2, _by_kind(i="nl::truncated_remainder({0}, {1})", f="nl::exact_fmod({0}, {1})"), cost=40,
+         headers=floor_headers, fast_path="f", looped="f")  # fmt: skip
     power = _by_kind(i="nl::integer_power({0}, {1})", f="nl::pow({0}, {1})", c="nl::pow({0}, {1})")
     # NumPy refuses negative exponents of integers, so its own loop cannot stand in for ours.
     _define("power", 2, power, cost=97, kinds="?bu", headers=("integer", "power"), complex_headers=("complex_power",),
@@ -440,7 +443,7 @@ def _fill() -> None:
         _define(name, 2, _extreme(name, boolean), cost=3, headers=("order",), kinds=kinds)
     _define("where", 3, "({0} ? {1} : {2})", numpy=np.where, loops=_where_loops)
     _define("clip", 3, _clip_text, cost=4, headers=("order",), numpy=_clip, loops=_clip_loops,
-         looped=True)  # fmt: skip
+         looped=ALL)  # fmt: skip
 
     # Complex numbers
     _define("real", 1, _by_kind(b="{0}", i="{0}", f="{0}", c="({0}.re)"), numpy=np.real, loops=_part_loops)
@@ -456,14 +459,14 @@ def _fill() -> None:
             letter = {"random_bits": "IQ"}.get(name, "fd")[size == 64]
             loops = functools.partial(_random_loops, np.dtype(letter))
             _define(f"{name}{size}", 3, _call(f"{name}{size}", 3), cost=120, headers=(header,),
-                 numpy=getattr(philox, f"{function}{size}"), loops=loops, looped=True)  # fmt: skip
+                 numpy=getattr(philox, f"{function}{size}"), loops=loops, looped=ALL)  # fmt: skip
     for size in (32, 64):
         loops = functools.partial(_random_loops, np.dtype("IQ"[size == 64]))
         _define(f"random_below{size}", 4, _call(f"random_below{size}", 4), cost=130, headers=("philox",),
-             numpy=getattr(sampling, f"below{size}"), loops=loops, looped=True)  # fmt: skip
+             numpy=getattr(sampling, f"below{size}"), loops=loops, looped=ALL)  # fmt: skip
     # Functions of a counter, a key and parameters
     _define("random_position", 3, _call("sampling::random_position", 3), cost=1500, headers=("sampling",),
-         numpy=sampling.position, loops=functools.partial(_random_loops, np.dtype("q")), looped=True)  # fmt: skip
+         numpy=sampling.position, loops=functools.partial(_random_loops, np.dtype("q")), looped=ALL)  # fmt: skip
     for name, parameters, result in (
         ("gamma", "d", "d"), ("log_gamma", "d", "d"), ("beta", "dd", "d"), ("noncentral_chisquare", "dd", "d"),
         ("wald", "dd", "d"), ("vonmises", "d", "d"), ("poisson", "d", "q"), ("binomial", "qd", "q"),
@@ -471,7 +474,7 @@ def _fill() -> None:
     ):  # fmt: skip
         _define(f"random_{name}", 2 + len(parameters), _call(f"sampling::random_{name}", 2 + len(parameters)),
              cost=600, headers=("sampling",), numpy=getattr(sampling, name),
-             loops=functools.partial(_sampler_loops, parameters + result), looped=True)  # fmt: skip
+             loops=functools.partial(_sampler_loops, parameters + result), looped=ALL)  # fmt: skip
 
     # The value itself, whose gradient ends there: it has no identities, so no rewrite takes it away.
     _define("stop_gradient", 1, "({0})", numpy=np.copy, loops=_common)

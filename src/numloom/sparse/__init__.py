@@ -24,6 +24,7 @@ from numloom.sparse.construct import (
     kron,
     kronsum,
     load_npz,
+    matrix_transpose,
     permute_dims,
     rand,
     random,
@@ -66,8 +67,9 @@ __all__ = [
     "dia_matrix", "diags", "diags_array", "dok_array", "dok_matrix", "expand_dims", "eye", "eye_array", "find",
     "get_index_dtype", "hstack", "identity", "issparse", "isspmatrix", "isspmatrix_bsr", "isspmatrix_coo",
     "isspmatrix_csc", "isspmatrix_csr", "isspmatrix_dia", "isspmatrix_dok", "isspmatrix_lil", "kron", "kronsum",
-    "lil_array", "lil_matrix", "linalg", "load_npz", "permute_dims", "rand", "random", "random_array",
-    "safely_cast_index_arrays", "save_npz", "sparray", "spdiags", "spmatrix", "swapaxes", "tril", "triu", "vstack",
+    "lil_array", "lil_matrix", "linalg", "load_npz", "matrix_transpose", "permute_dims", "rand", "random",
+    "random_array", "safely_cast_index_arrays", "save_npz", "sparray", "spdiags", "spmatrix", "swapaxes", "tril",
+    "triu", "vstack",
 ]  # fmt: skip
 
 

@@ -194,6 +194,13 @@ class SparseBase:
         return self.transpose()
 
     @property
+    def mT(self) -> Any:
+        """The transpose of each matrix: the last two axes are changed for each other."""
+        if self.ndim < 2:
+            raise ValueError(f"Array must be at least 2-dimensional, but it is {self.ndim}-D")
+        return self.transpose() if self.ndim == 2 else self.transpose((*range(self.ndim - 2), -1, -2))
+
+    @property
     def real(self) -> Any:
         """The real parts."""
         return self._with_data(self.data.real)

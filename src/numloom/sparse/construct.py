@@ -193,6 +193,11 @@ def permute_dims(A: Any, axes: Any = None, copy: bool = False) -> Any:
     return host.call(scipy.sparse.permute_dims, A, axes, copy)
 
 
+def matrix_transpose(A: Any) -> Any:
+    """A sparse array with its last two axes changed for each other."""
+    return (A if isinstance(A, SparseBase) else host.wrap(A)).mT
+
+
 def get_index_dtype(arrays: Any = (), maxval: Any = None, check_contents: bool = False) -> Any:
     """The dtype of indices, int32 or int64, that SciPy would choose."""
     return scipy.sparse.get_index_dtype(host.host_value(arrays), host.host_value(maxval), check_contents)
@@ -242,6 +247,7 @@ __all__ = [
     "kron",
     "kronsum",
     "load_npz",
+    "matrix_transpose",
     "permute_dims",
     "rand",
     "random",

@@ -109,7 +109,7 @@ ANSWERS: dict[str, Callable[..., Any]] = {
     "isscalar": lambda element: False,
     "iterable": lambda y: True,
     "matmul": lambda x1, x2: x1 @ x2,
-    "matrix_transpose": lambda x: x.T if x.ndim == 2 else NotImplemented,
+    "matrix_transpose": lambda x: x.mT,
     "max": lambda a, axis=None: a.max(axis),
     "mean": lambda a, axis=None, dtype=None, out=None: a.mean(axis, dtype, out),
     "min": lambda a, axis=None: a.min(axis),

@@ -58,10 +58,12 @@ template <class T> NL_DEV complex<T> fmin(complex<T> a, complex<T> b) { return c
 }
 namespace nl {
 // Unlike comparisons, clip looks at imaginary parts only where real parts are equal; bounds win ties.
-template <class T> NL_DEV bool above(complex<T> a, complex<T> b) { return a.re == b.re ? a.im > b.im : a.re > b.re; }
+template <class T> NL_DEV bool above(complex<T> a, complex<T> b) {
+    return (a.re > b.re) | ((a.re == b.re) & (a.im > b.im));
+}
 template <class T> NL_DEV complex<T> clip(complex<T> a, complex<T> low, complex<T> high) {
-    complex<T> b = is_nan(a) || above(a, low) ? a : low;
-    return is_nan(b) || above(high, b) ? b : high;
+    complex<T> b = choose(is_nan(a) | above(a, low), a, low);
+    return choose(is_nan(b) | above(high, b), b, high);
 }
 template <class T> NL_DEV complex<T> conj(complex<T> a) { return make_complex<T>(a.re, -a.im); }
 template <class T> NL_DEV complex<T> reciprocal(complex<T> a) {

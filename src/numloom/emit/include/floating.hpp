@@ -1,4 +1,4 @@
-// Exact floating-point operations: NumPy's division with remainder, signs, neighbours, scaling.
+// Exact floating-point operations: signs, neighbours, scaling.
 namespace nl {
 template <class T> NL_DEV bool is_inf(T x) { return (x == (T)NL_INFINITY) | (x == -(T)NL_INFINITY); }
 template <class T> NL_DEV bool is_finite(T x) { return x - x == 0; }
@@ -10,20 +10,6 @@ template <class T> NL_DEV T sign(T x) {
     return x != x ? x : r;
 }
 template <class T> NL_DEV T heaviside(T x, T h) { return x != x ? x : x == 0 ? h : x < 0 ? (T)0 : (T)1; }
-template <class T> NL_DEV T floor_divide(T a, T b) {
-    if (b == 0) return a / b;
-    T mod = fmod(a, b), div = (a - mod) / b;
-    if (mod != 0 && (b < 0) != (mod < 0)) div -= (T)1;
-    if (div == 0) return copysign((T)0, a / b);
-    T whole = floor(div);
-    return div - whole > (T)0.5 ? whole + (T)1 : whole;
-}
-template <class T> NL_DEV T remainder(T a, T b) {
-    T mod = fmod(a, b);
-    if (b == 0) return mod;
-    if (mod == 0) return copysign((T)0, b);
-    return (b < 0) != (mod < 0) ? mod + b : mod;
-}
 NL_DEV f32 next_after(f32 x, f32 y) {
     if (x != x || y != y) return x + y;
     if (x == y) return y;

@@ -35,6 +35,11 @@ template <class T> NL_DEV T quotient(T a, T d) {
 #ifdef __CUDACC__
     return (T)(a / d);
 #else
+    if (sizeof(T) == 1) {  // By an inverse, which is computed once where all elements are divided by the same number.
+        u32 x = (u32)(a < 0 ? -(i32)a : (i32)a), y = (u32)(d < 0 ? -(i32)d : (i32)d);
+        u32 q = x * ((u32)(i32)(65535.0f / (f32)(i32)y) + 1) >> 16;
+        return (T)((a < 0) != (d < 0) ? 0 - q : q);
+    }
     if (sizeof(T) < 4) return (T)(i32)((f32)a / (f32)d);
     if (sizeof(T) == 4) return (T)((f64)a / (f64)d);
     return is_signed<T>() ? (T)wide_quotient((i64)a, (i64)d) : (T)wide_quotient((u64)a, (u64)d);

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import scipy
 
 from numloom.api.creation import zeros
 from numloom.api.products import vdot
@@ -15,6 +16,9 @@ from numloom.sparse.linalg.iterative import System, by_scipy, solved, vector_nor
 from numloom.sparse.where import on_device
 
 Array = Any
+
+WIDENS = tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 18)
+"""Whether SciPy's `minres` gives float64 for float32."""
 
 
 def bicgstab(
@@ -123,7 +127,9 @@ def _minres(rtol: float, shift: float, s: System) -> Iterator[float]:
     if s.dtype.kind == "c":
         raise TypeError("minres is for real symmetric matrices here; use cg or gmres for complex ones")
     eps = float(np.finfo(s.dtype).eps)
-    s.b, s.x = s.b.astype(np.float64), s.x.astype(np.float64)  # as SciPy's result is, also of float32
+    s.b = s.b.astype(np.float64)
+    if WIDENS:
+        s.x = s.x.astype(np.float64)
     u = s.residual()
     y = s.prepared(u)
     square = float(vdot(u, y).real)
@@ -162,7 +168,7 @@ def _minres(rtol: float, shift: float, s: System) -> Iterator[float]:
         cos, sin = bar / gamma, beta / gamma
         along, left = cos * left, sin * left
         d1, d2 = d2, (v - two_above * d1 - over * d2) / gamma
-        s.x = s.x + along * d2
+        s.x = (s.x + along * d2).astype(s.x.dtype)
         largest, smallest = max(largest, gamma), min(smallest, gamma)
         size, length = math.sqrt(norm2), float(vector_norm(s.x))
         small = max(rtol, eps / 2) * size  # for the residual beside `A` and `x`, and for its gradient beside `A`
