@@ -8,6 +8,7 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,9 @@ from numloom.device.cache import shared
 from numloom.engine import kept_plans, resized
 from numloom.engine.symbolic_key import symbolic_key
 from numloom.engine.walk import walk
+from numloom.ops.elementwise import ELEMENTWISE
 from numloom.plan.plan import make_plan
+from numloom.plan.step import Plan
 
 SIZES = ((1, 1), (7, 5), (64, 64), (300, 17), (70000, 3))
 FOUND: dict[str, Any] = {}
@@ -79,12 +82,16 @@ def test_keys_are_of_all_that_plans_depend_on() -> None:
 
 
 def test_an_operation_of_this_process_alone_is_not_kept() -> None:
-    own = nl.ElementwiseKernel("T x", "T y", "y = x * 3", "thrice_for_itself")
-    array = nl.arange(5.0)
-    nl.evaluate(array)
-    _, _, (digest, things, sizes) = walked(own(array) + 1)
-    assert kept_plans.key(digest, things, sizes, Device("null"), False) is None
-    nl.synchronize()
+    """As those of users are: one with the name of another that is in a table is not that one."""
+    nodes, roots, (digest, _, sizes) = walked(PROGRAMS["chain"](F32, 8, 8))
+    device, own = Device("null"), replace(ELEMENTWISE["add"])
+    assert kept_plans.key(digest, (own,), sizes, device, False) is None
+    plan = make_plan(nodes, roots)
+    (step,) = plan.steps
+    assert step.program is not None
+    body = tuple([replace(instr, op_def=own) if instr.op_def else instr for instr in step.program.body])
+    kept_plans.keep("key", Plan((replace(step, program=replace(step.program, body=body)),), plan.drop), [None])
+    assert not kept_plans._made
 
 
 def test_switched_off() -> None:
