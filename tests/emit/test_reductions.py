@@ -502,3 +502,46 @@ def test_short_rows_wherever_they_lie(down: int, across: int, count: int, code: 
         tree = [reduce_axes(REDUCTIONS[n], squares, (2,), (2,), True, False) for n in names]
     assert reducing_host.HostReductionText(program)._turned() == [1]
     assert same(run_host(case).memory[2:], [each.reshape(-1) for each in tree])
+
+
+@pytest.mark.parametrize("kept", [(150,), (3, 70), (5, 1), (1, 130)])
+@pytest.mark.parametrize(
+    ("count", "fast"), [(3, True), (40, True), (100, True), (300, True), (5000, True), (40, False)]
+)
+@pytest.mark.parametrize("code", [F32, F64])
+def test_what_is_computed_of_many_totals(kept: tuple[int, ...], count: int, fast: bool, code: int) -> None:
+    """The host computes it for neighbouring rows together, of operands and into results that lie anyhow."""
+    outputs, rank = int(np.prod(kept)), len(kept) + 1
+    steps = tuple(int(np.prod(kept[d + 1 :])) for d in range(len(kept)))
+    along = (*(step * count for step in steps), 1) if fast else (*steps, outputs)
+    backwards = tuple(-2 * step for step in steps)
+    name = "exp" if code == F64 else "square"  # of which both targets have the bits
+    program = Program(
+        (*kept, count), len(kept), (Instr("load", code, operand=0),), (),
+        (
+            Operand(code, along), Operand(code, (*backwards, 0), post=True),
+            Operand(code, (*(3 * step for step in steps), 0), written=True, post=True),
+        ),
+        reductions=(Reduce(REDUCTIONS["sum"], 0, code),),
+        post=(
+            Instr("reduced", code, index=0),
+            Instr("op", code, (0,), op_def=ELEMENTWISE[name]),
+            Instr("load", code, operand=1),
+            Instr("op", code, (1, 2), op_def=ELEMENTWISE["divide"]),
+        ),
+        post_stores=(Store(3, 2),), fast=fast,
+    )  # fmt: skip
+    rng, dtype = np.random.default_rng(count), DTYPES[code]
+    values = (rng.standard_normal((*kept, count)) / count * 4).astype(dtype)
+    memory = values if fast else np.ascontiguousarray(np.moveaxis(values, -1, 0))
+    divisors = rng.standard_normal(2 * outputs).astype(dtype)
+    case = Case(program, [memory.reshape(-1), divisors, np.zeros(3 * outputs, dtype)], [0, 2 * (outputs - 1), 0])
+    found = run_host(case).memory[2]
+    axes = (rank - 1,)
+    total = reduce_axes(REDUCTIONS["sum"], values, axes, axes, fast, False).reshape(-1)
+    np.testing.assert_allclose(
+        found[::3], getattr(np, name)(total) / divisors[-2::-2], rtol=1e-5 if code == F32 else 1e-13
+    )
+    assert not found[1::3].any() and not found[2::3].any()
+    if outputs * count < 100_000:
+        assert same([found], [run_emulated(case, False).memory[2]])

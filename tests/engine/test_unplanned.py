@@ -284,6 +284,64 @@ def test_sums_of_products_have_the_bits_of_the_tree(name: str, dtype: str) -> No
             assert found.dtype == right.dtype and same(found, right), (n, m, order)
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_sums_of_products_of_every_length(dtype: str) -> None:
+    """Rows in registers, by lanes and by lines of lanes, with zeros of both signs and what is not finite."""
+    rng = np.random.default_rng(6)
+    for count in (*range(1, 140), 255, 256, 257, 1000, 2047, 2049, 4096, 4097):
+        a, b = (np.where(rng.random((3, count)) < 0.2, -0.0, rng.standard_normal((3, count))) for _ in range(2))
+        a[1, rng.integers(count)], b[2] = np.inf, -abs(b[2])
+        x, y = (nl.asarray(each.astype(dtype)) for each in (a, b))
+        for work in (
+            lambda x=x, y=y: (x * y).sum(1),
+            lambda x=x, y=y: x @ y[0],
+            lambda x=x, y=y: (x * y[:, :1]).sum(0),
+        ):
+            found, right = both_ways(work)
+            assert same(found, right), count
+
+
+def test_large_products_of_a_few_calls_make_no_plan() -> None:
+    """A matrix of more elements than small work has, by vectors, in a loop that nobody looks at."""
+    rng = np.random.default_rng(7)
+    x, y = nl.asarray(rng.random((700, 100))), nl.asarray(rng.random(700))
+
+    def descend() -> Any:
+        w = nl.zeros(100)
+        for _ in range(5):
+            w = w - 0.1 * (x.T @ ((1 / (1 + nl.exp(-(x @ w))) - y) / 700))
+        return w
+
+    assert plans_made(lambda: nl.evaluate(descend())) == 0
+    found, right = both_ways(descend)
+    np.testing.assert_allclose(found, right, rtol=1e-12)  # The reference has NumPy's exp.
+    with nl.config(unplanned=0):
+        assert same(found, descend().get())
+
+
+def test_products_read_what_was_there_before_a_write() -> None:
+    """Their factors change between the product and the sum that adds it up, in each order of looks."""
+    rng = np.random.default_rng(8)
+    a, v = rng.random((300, 50)), rng.random(50)
+    for look in range(4):
+        x, w = nl.asarray(a), nl.asarray(v)
+        products = x * w
+        x[3:200, 1:] = 7.0
+        w[:20] = -1.0
+        if look == 1:
+            nl.evaluate(x)
+        sums = products.sum(1)
+        if look == 2:
+            nl.evaluate(products)
+        more = (products * 2).sum(0) if look == 3 else None
+        np.testing.assert_allclose(sums.get(), (a * v).sum(1), rtol=1e-12)
+        if more is not None:
+            np.testing.assert_allclose(more.get(), (a * v * 2).sum(0), rtol=1e-12)
+        b, u = a.copy(), v.copy()
+        b[3:200, 1:], u[:20] = 7.0, -1.0
+        np.testing.assert_allclose((x @ w).get(), b @ u, rtol=1e-12)
+
+
 def test_rows_change_places_without_a_copy_of_all() -> None:
     """What still reads the old array runs before the write, which is then done in place."""
     a = np.random.default_rng(0).random((64, 64))

@@ -26,6 +26,8 @@ ABREAST = 8
 """Neighbouring rows from which on short ones are taken beside each other wherever they lie."""
 TILE, MOST_TILE, TILE_BYTES = 128, 2048, 64 << 10
 """Rows that are turned at a time, at least, and at most where all outer rows read them; bytes of these."""
+POSTS, COSTLY = 64, 4
+"""Rows whose results are finished together, and what that costs a row at least."""
 SMALL = 6
 """Most instructions whose text the CPU's loops repeat."""
 
@@ -104,9 +106,32 @@ class HostReductionText(ReductionText):
         return (
             f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
             f"A lane[{LANES}];\n{declare}\n"
-            "for (i64 output = from; output < to; ++output) {\nconst Row row = row_of(p, output);\n"
-            f"{fill}{text}{merged}post(p, output, lane[0]);\n}}\n}}\n"
+            + self._rows_in_turn(f"const Row row = row_of(p, output);\n{fill}{text}{merged}")
+            + "}\n"
         )
+
+    def _rows_in_turn(self, row: str) -> str:
+        """A loop over outputs, of which each has its total in ``lane[0]`` after the statements `row`.
+
+        What is computed of many totals is computed for neighbouring rows together: that loop makes vectors.
+        """
+        if not self._posts_pay():
+            return f"for (i64 output = from; output < to; ++output) {{\n{row}post(p, output, lane[0]);\n}}\n"
+        last = self.kept - 1
+        inner, names = self.number("inner", self.program.shape[last]), ", ".join(f"k{d}" for d in range(self.kept))
+        return (
+            f"A totals[{POSTS}];\nfor (i64 first = from, rows; first < to; first += rows) {{\n"
+            f"i64 {names}; split(p, first, {names});\n"
+            f"rows = {inner} - k{last} < to - first ? {inner} - k{last} : to - first;\n"
+            f"rows = rows < {POSTS} ? rows : {POSTS};\n"
+            f"for (i64 output = first; output < first + rows; ++output) {{\n{row}totals[output - first] = lane[0];\n"
+            f"}}\nNL_IVDEP\nfor (i64 l = 0; l < rows; ++l) post_at(p, {names} + l, totals[l]);\n}}\n"
+        )
+
+    def _posts_pay(self) -> bool:
+        """Whether so much is computed of each total that it is worth while to keep some of them."""
+        cost = sum(instr.op_def.cost for instr in self.program.post if instr.kind == "op")
+        return self.kept > 0 and cost >= COSTLY
 
     def _unrolling_pays(self) -> bool:
         """Whether short rows beside each other make a loop of vectors: neighbours, or where much is computed."""
@@ -234,8 +259,9 @@ class HostReductionText(ReductionText):
             (self._call_at(self.accumulators.values), self.over) if self.split else (self._call("(nl_index)at"), None)
         )
         declare, chunk = self.accumulators.chunk(call, direct, goes_on, self._small(), lanes, again, fill)
-        begin = f'{self.accumulators.host_text()}extern "C" void {entry}(const P* block, i64 from, i64 to) {{\n'
-        begin += f"const P p = *block;\n{declare}for (i64 item = from; item < to; ++item) {{\n"
+        head = f'{self.accumulators.host_text()}extern "C" void {entry}(const P* block, i64 from, i64 to) {{\n'
+        head += f"const P p = *block;\n{declare}"
+        begin = f"{head}for (i64 item = from; item < to; ++item) {{\n"
         count = f"const i64 count = {n} - begin < {size} ? {n} - begin : {size};\n"
         if whole:
             return (
@@ -256,6 +282,9 @@ class HostReductionText(ReductionText):
                 f"for (i64 k = 0; k < {chunks}; ++k) counter_add(c, ((A*){work})[output * {chunks} + k]);\n"
                 "post(p, output, counter_total(c));\n}\n}\n"
             )
+        if self.chunks == 1 and self._posts_pay():
+            row = "const i64 item = output, begin = 0;\n" + count + "const Row row = row_of(p, output);\n"
+            return f"{head}{self._rows_in_turn(f'{row}{{{chr(10)}{chunk}}}{chr(10)}')}}}\n"
         return (
             f"{begin}const i64 output = item / {chunks};\nconst i64 begin = item % {chunks} * {size};\n{count}"
             f"const Row row = row_of(p, output);\n{self._undecided('item == from || begin == 0')}{{\n{chunk}}}\n"
@@ -328,7 +357,11 @@ class HostReductionText(ReductionText):
                 f"{reset}\n{run.replace('{line}', line)}{self.accumulators.levels(close, step, 'total')}"
             )
         finish = ""
-        done = "for (i64 l = 0; l < width; ++l) post(p, output + l, total[l]);"
+        done = "post(p, output, total[0]);"
+        if self.kept:
+            names = ", ".join(f"k{d}" for d in range(self.kept))
+            done = f"i64 {names}; split(p, output, {names});\n"
+            done += f"NL_IVDEP\nfor (i64 l = 0; l < width; ++l) post_at(p, {names} + l, total[l]);"
         if self.cpu_parts() > 1:
             work = self.block.workspace()
             done = f"for (i64 l = 0; l < width; ++l) ((A*){work})[(output + l) * {chunks} + piece] = total[l];"

@@ -62,6 +62,7 @@ cdef bint count_up(Node node, char* out) noexcept
 cdef int count_bools(Node node, char* memory, char* out) noexcept
 cdef bint counts(Node node) noexcept
 cdef bint dots(Node node) noexcept
+cdef object multiply_row
 cdef int dot(Node node, char** args, char* out) noexcept
 cdef int compute_node(Node node, int kind, char** args, char* out) noexcept
 cdef void fill_memory(Node node, char* number, char* out) noexcept

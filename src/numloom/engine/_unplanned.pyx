@@ -16,7 +16,7 @@ from numloom.device.memory cimport Buffer, Pool
 from numloom.engine._ready cimport (
     BY_LOOP, BY_REDUCER, REFUSED, Known, Size, StridedSpace, compute_node, copy_all, count_bools, count_up, counts, dot,
     dots, fill_memory, find, forget_operations,
-    learn, pack, product, simplify, take_shape, take_strides,
+    learn, multiply_row, pack, product, simplify, take_shape, take_strides,
 )
 from numloom.engine.walk cimport Walk
 from numloom.graph.node cimport Node, become_leaf
@@ -39,6 +39,7 @@ cdef enum:
     RATHER_COPIED = 512  # elements that are copied for a write rather than that other work is looked for
     FILLED = 1 << 20  # elements that one number is stored in
     LOOP = 200  # nanoseconds of a node, beside those of its elements
+    DOTTED = 1 << 20  # products that are added up and not stored
     WAITING = 1 << 18  # elements of values that run here while their kernels are compiled
 
 cdef struct Spent:
@@ -52,6 +53,7 @@ cdef struct SmallValue:
     bint free  # nobody but the walk needs its memory
     bint stored  # it becomes a leaf
     bint done
+    bint fused  # products that the sum which reads them computes
     Py_ssize_t follows  # the write, counted from 1, that it was last found to depend on
     double scratch[2]  # for a number
 
@@ -154,7 +156,7 @@ cdef Py_ssize_t measure(Walk found, list wanted, Py_ssize_t most, bint everywher
     are added to `unknown`.
     """
     cdef list nodes = found.nodes
-    cdef Py_ssize_t place, time = 0
+    cdef Py_ssize_t place, time = 0, ahead = 0  # products for a sum that adds them up
     cdef Py_ssize_t most_base = most if everywhere else base_limit
     cdef Node node, source
     cdef int kind
@@ -169,9 +171,15 @@ cdef Py_ssize_t measure(Walk found, list wanted, Py_ssize_t most, bint everywher
         time += LOOP + (node.size >> 1)
         if kind == OP or kind == CAST:
             if node.size > most:
-                return -1
+                if everywhere or kind == CAST or node.op_def is not multiply_row or node.size > DOTTED:
+                    return -1
+                ahead += 1
         elif kind == REDUCE:
-            if (<Node>node.args[0]).size > most:
+            source = <Node>node.args[0]
+            if dots(node):
+                time -= source.size >> 1
+                ahead -= source.size > most
+            elif source.size > most:
                 return -1
         elif kind == UPDATE:
             source = <Node>node.args[1]
@@ -201,6 +209,8 @@ cdef Py_ssize_t measure(Walk found, list wanted, Py_ssize_t most, bint everywher
             return -1
         else:
             time += time_of(node, how)
+    if ahead:
+        return -1
     for node in wanted:
         if node.kind == VIEW:
             return -1
@@ -343,7 +353,7 @@ cdef int take_small(Node node, int count, uint64_t* key, Py_ssize_t* time) excep
             source = <Node>args[0]
             if how.fastest and source.size <= how.fastest and (source.kind == LEAF or source.kind == VIEW):
                 fastest = True
-            elif source.size > limit:
+            elif source.size > (DOTTED if dots(node) else limit):
                 return -1
             if not source.size:
                 return -1
@@ -531,14 +541,17 @@ cdef class Run:
             value.left = node.seen
             value.free = node.storages == 0 and node.readers <= node.seen
             value.stored = node.kind >= VIEW and not value.free
-            value.done = False
+            value.done = value.fused = False
             value.follows = 0
+            if node.kind == REDUCE and dots(node):
+                self.values[(<Node>args[0]).number].fused = True
             for k in range(len(args)):
                 self.places[total] = (<Node>args[k]).number
                 total += 1
         for node in wanted:
             if node.buffer is None:
                 self.values[node.number].stored = True
+                self.values[node.number].fused = False
         self.device = device
         self.pool = device.pool
         self.buffers = [None] * count
@@ -597,15 +610,13 @@ cdef class Run:
         args = value.args
         if kind == UPDATE:
             self.write(place, node)
+        elif value.fused:
+            return
         else:
-            if kind == SCALAR and not value.stored:
-                value.memory = <char*>value.scratch
-            else:
-                buffer = self.pool.allocate((node.size if node.size else 1) * sizes[node.code])
-                self.buffers[place] = buffer
-                value.memory = <char*><intptr_t>buffer.ptr
+            self.allocate(place, node)
             if node.size:
-                self.compute(place, node, kind)
+                if kind != REDUCE or not self.sum_products(place, node):
+                    self.compute(place, node, kind)
             elif kind == GATHER:
                 self.by_python(node, kind, [self.array(self.places[args + k]) for k in range(count)])  # may not fit
             if value.stored:
@@ -613,14 +624,43 @@ cdef class Run:
         for k in range(count):
             self.let_go(self.places[args + k])
 
+    cdef object allocate(self, Py_ssize_t place, Node node):
+        """Memory for a value."""
+        cdef SmallValue* value = &self.values[place]
+        cdef Buffer buffer
+        if node.kind == SCALAR and not value.stored:
+            value.memory = <char*>value.scratch
+        else:
+            buffer = self.pool.allocate((node.size if node.size else 1) * sizes[node.code])
+            self.buffers[place] = buffer
+            value.memory = <char*><intptr_t>buffer.ptr
+
+    cdef bint sum_products(self, Py_ssize_t place, Node node) except -1:
+        """Compute a sum of products that are not stored, if it is one and their memory allows it."""
+        cdef Py_ssize_t whole = self.places[self.values[place].args]
+        cdef SmallValue* products = &self.values[whole]
+        cdef char* args[2]
+        cdef Py_ssize_t k
+        if not products.fused:
+            return False
+        for k in range(2):
+            args[k] = self.values[self.places[products.args + k]].memory
+        if dot(node, args, self.values[place].memory) > 0:
+            return True
+        self.allocate(whole, <Node>self.nodes[whole])
+        self.compute(whole, <Node>self.nodes[whole], OP)
+        return False
+
     cdef void let_go(self, Py_ssize_t place) noexcept:
         """One reader less."""
         cdef SmallValue* value = &self.values[place]
         value.left -= 1
         if value.left == 0:
-            if (<Node>self.nodes[place]).kind == VIEW:
+            if value.fused:
+                self.let_go(self.places[value.args + 1])
+            if value.fused or (<Node>self.nodes[place]).kind == VIEW:
                 self.let_go(self.places[value.args])
-            else:
+            if (<Node>self.nodes[place]).kind != VIEW:
                 self.buffers[place] = None
 
     cdef object compute(self, Py_ssize_t place, Node node, int kind):

@@ -827,25 +827,31 @@ NL_CLONES void products_of(T* to, const char* a, Size a_step, const char* b, Siz
 }
 
 // `run_of` lines of products; of what does not vary along a line there is one element.
+template <class T, bool A_VARIES, bool B_VARIES, int MANY>
+NL_INLINE void vectors_of_products(T* to, const char* a, Size a_step, const char* b, Size b_step, Size lines, Size l) {
+    typedef typename VectorOf<T>::V V;
+    typedef typename VectorOf<T>::Loose Loose;
+    V acc[MANY];
+    for (Size i = 0; i < lines; ++i) {
+        const char *x = a + i * a_step, *y = b + i * b_step;
+        for (int k = 0; k < MANY; ++k) {
+            const Size at = l * sizeof(T) + k * VECTOR;
+            const V one = A_VARIES ? V(*reinterpret_cast<const Loose*>(x + at)) : *reinterpret_cast<const T*>(x) - V{};
+            const V other = B_VARIES ? V(*reinterpret_cast<const Loose*>(y + at)) : *reinterpret_cast<const T*>(y) - V{};
+            acc[k] = i ? acc[k] + one * other : one * other;
+        }
+    }
+    for (int k = 0; k < MANY; ++k) reinterpret_cast<Loose*>(to + l)[k] = acc[k];
+}
+
 template <class T, bool A_VARIES, bool B_VARIES>
 NL_CLONES void run_of_products(T* to, const char* a, Size a_step, const char* b, Size b_step, Size lines, Size width) {
-    typedef T V __attribute__((vector_size(VECTOR)));
-    typedef T Loose __attribute__((vector_size(VECTOR), aligned(sizeof(T)), may_alias));
-    constexpr Size size = VECTOR / sizeof(T);
+    constexpr Size size = VectorOf<T>::count;
     Size l = 0;
-    for (; l + 2 * size <= width; l += 2 * size) {
-        V acc[2];
-        for (Size i = 0; i < lines; ++i) {
-            const char *x = a + i * a_step, *y = b + i * b_step;
-            for (int k = 0; k < 2; ++k) {
-                const Size at = (l + k * size) * sizeof(T);
-                const V one = A_VARIES ? V(*reinterpret_cast<const Loose*>(x + at)) : *reinterpret_cast<const T*>(x) - V{};
-                const V other = B_VARIES ? V(*reinterpret_cast<const Loose*>(y + at)) : *reinterpret_cast<const T*>(y) - V{};
-                acc[k] = i ? acc[k] + one * other : one * other;
-            }
-        }
-        for (int k = 0; k < 2; ++k) *reinterpret_cast<Loose*>(to + l + k * size) = acc[k];
-    }
+    for (; l + 4 * size <= width; l += 4 * size)
+        vectors_of_products<T, A_VARIES, B_VARIES, 4>(to, a, a_step, b, b_step, lines, l);
+    for (; l + size <= width; l += size)
+        vectors_of_products<T, A_VARIES, B_VARIES, 1>(to, a, a_step, b, b_step, lines, l);
     for (; l < width; ++l) {
         T acc = 0;
         for (Size i = 0; i < lines; ++i) {
@@ -855,6 +861,77 @@ NL_CLONES void run_of_products(T* to, const char* a, Size a_step, const char* b,
         }
         to[l] = acc;
     }
+}
+
+// The lanes of a row of products, more than half of WIDTH: in registers from the first to the last.
+template <class T, int WIDTH>
+NL_INLINE T halves_of_products(const T* x, const T* y, Size count) {
+    typedef typename VectorOf<T>::V V;
+    typedef typename VectorOf<T>::Loose Loose;
+    constexpr int size = VectorOf<T>::count, half = WIDTH / 2, many = half / size;
+    const Loose *xs = reinterpret_cast<const Loose*>(x), *ys = reinterpret_cast<const Loose*>(y);
+    const Size both = count - half, whole = both / size;
+    V lanes[many];
+    for (int k = 0; k < many; ++k) {
+        lanes[k] = V(xs[k]) * V(ys[k]);
+        if (k < whole) lanes[k] = lanes[k] + V(xs[many + k]) * V(ys[many + k]);
+    }
+    if (both % size) {  // Lanes of which some have another one: -0 is what nothing adds.
+        const Size k = whole;
+        V more;
+        for (int l = 0; l < size; ++l) more[l] = T(-0.0);
+        for (Size l = 0; l < both % size; ++l) more[l] = x[half + k * size + l] * y[half + k * size + l];
+        for (int j = 0; j < many; ++j) if (j == k) lanes[j] = lanes[j] + more;
+    }
+    for (int left = many / 2; left; left /= 2)
+        for (int k = 0; k < left; ++k) lanes[k] = lanes[k] + lanes[k + left];
+    T last[size];
+    for (int l = 0; l < size; ++l) last[l] = lanes[0][l];
+    for (int left = size / 2; left; left /= 2)
+        for (int l = 0; l < left; ++l) last[l] = last[l] + last[l + left];
+    return last[0];
+}
+
+// Rows of products of `count` elements each, one after another, `a_step` and `b_step` bytes apart.
+template <class T, int WIDTH>
+NL_CLONES void rows_of_products(const char* a, Size a_step, const char* b, Size b_step, Size count, Size rows, char* to,
+                                Size to_step) {
+    for (Size row = 0; row < rows; ++row)
+        *reinterpret_cast<T*>(to + row * to_step) = halves_of_products<T, WIDTH>(
+            reinterpret_cast<const T*>(a + row * a_step), reinterpret_cast<const T*>(b + row * b_step), count);
+}
+
+template <class T>
+using RowsOfProducts = void (*)(const char*, Size, const char*, Size, Size, Size, char*, Size);
+
+// By the number of lanes; null where rows are too short for vectors, or take several lines of lanes.
+template <class T>
+RowsOfProducts<T> rows_by_lanes(Size count) {
+    return count > LANES || count < 17 ? nullptr
+           : count > 64  ? rows_of_products<T, 128>
+           : count > 32  ? rows_of_products<T, 64>
+                         : rows_of_products<T, 32>;
+}
+
+// The sum of a row of products that takes several lines of lanes.
+template <class T>
+T long_row_of_products(const char* a, const char* b, Size count) {
+    constexpr Size step = LANES * sizeof(T);
+    const Size lines = count / LANES, more = count - lines * LANES;
+    alignas(VECTOR) T lanes[LANES];
+    const auto part = [=](Size first, Size many, Size width, T* to) {
+        by_lines<T, SumOf<T>>(
+            [=](T* run, Size line, Size some) {
+                const Size from = first * sizeof(T) + line * step;
+                run_of_products<T, true, true>(run, a + from, step, b + from, step, some, width);
+            },
+            many, width, to);
+    };
+    if (more) part(0, lines + 1, more, lanes);
+    part(more, lines, LANES - more, lanes + more);
+    for (int width = LANES / 2; width; width /= 2)
+        for (int l = 0; l < width; ++l) lanes[l] = lanes[l] + lanes[l + width];
+    return lanes[0];
 }
 
 constexpr Size MOST_DOTTED_ROW = 4096;
@@ -872,10 +949,19 @@ void dots_of(bool fast, char* const* start, const StridedSpace& s) {
     const int outer = wide ? last : inner;
     const auto run = a_along == 0 ? run_of_products<T, false, true>
                                   : b_along == 0 ? run_of_products<T, true, false> : run_of_products<T, true, true>;
+    const bool dense = fast && a_step == size && b_step == size;
+    const auto rows = dense && last >= 0 ? rows_by_lanes<T>(lines) : nullptr;
     Size at[MOST_AXES] = {0};
     T scratch[MOST_DOTTED_ROW];
+    if (rows) {
+        do rows(args[0], a_along, args[1], b_along, lines, s.shape[last], args[2], s.strides[2][last]);
+        while (next_position(s, last, at, args));
+        return;
+    }
     do {
-        if (wide) {
+        if (dense && lines > LANES) {
+            *reinterpret_cast<T*>(args[2]) = long_row_of_products<T>(args[0], args[1], lines);
+        } else if (wide) {
             for (Size l = 0; l < s.shape[last]; l += LANES) {
                 const Size width = s.shape[last] - l < LANES ? s.shape[last] - l : LANES;
                 const char *a = args[0] + l * a_along, *b = args[1] + l * b_along;

@@ -335,7 +335,7 @@ def _weigh(choice: Choice, node: Node, layouts: dict[int, list[object]]) -> None
         (len(layouts.get(number, ())) > 1 and (own_loads.bit_count() > 1 or _costs_more(nodes, own_ops, 4)))
         # S5: several readers (which is free if they share a kernel), or repeated by broadcasting.
         or (len(users) > 1 and _costs_more(nodes, own_ops, 8 * 2 * ITEMSIZES[node.code]))
-        or (widest >= 4 * node.size and _costs_more(nodes, own_ops, _repeated(node, bool(own_loads))))
+        or (widest >= 4 * node.size and _costs_more(nodes, own_ops, _repeated(choice, node, own_loads)))
     ):
         _to_memory(node, choice.stored, choice.memory)
 
@@ -349,11 +349,22 @@ def _through_views(choice: Choice, users: Sequence[int]) -> list[int]:
     return found
 
 
-def _repeated(node: Node, loads: bool) -> int:
-    """Instructions that elements may take which broadcasting repeats; what is made of counters alone reads nothing."""
+def _repeated(choice: Choice, node: Node, loads: int) -> int:
+    """Instructions that elements may take which broadcasting repeats; what is made of counters alone reads nothing.
+
+    None, where a reduction's kernel can compute them after its results: that takes no other launch.
+    """
     if node.size == 1:
         return 100
-    return 7 if loads else 15
+    if not loads:
+        return 15
+    while loads:
+        highest = loads.bit_length() - 1
+        read = _memory_of(choice.nodes[highest])
+        if read.kind == REDUCE and read.size == node.size:
+            return 0
+        loads ^= 1 << highest
+    return 7
 
 
 def _forget_read(choice: Choice, reader: Node) -> None:
