@@ -10,6 +10,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, intptr_t, uint8_t, u
 from libc.string cimport memset
 
 from numloom.device.cpu._hostview cimport number_at, put_number_at
+from numloom.device.memory cimport Pool
 from numloom.device.registry cimport beside, current, several
 from numloom.engine._ready cimport (
     BY_LOOP, BY_PACKAGE, MOST_WORDS, SUM, Loop, Size, cast_between, operation, reduction, same_everywhere,
@@ -55,6 +56,7 @@ cdef struct Way:
 cdef Way ways[WAYS]
 cdef list op_defs = [None] * WAYS  # keeps what `ways` has alive
 cdef object device_of_ways = None, host_of_ways = None
+cdef Pool pool_of_ways = None
 cdef bint on_host = False
 cdef bint allowed = config.unplanned > 0
 
@@ -69,15 +71,21 @@ config.listen("unplanned", _allow)
 
 cdef bint is_host() except -1:
     """Whether numbers are operated on here: the device is the host, or beside it, and small work needs no plan."""
-    global device_of_ways, host_of_ways, on_host
+    global device_of_ways, host_of_ways, on_host, pool_of_ways
     cdef object device = current()
     cdef object host = beside(device)
     if device is not device_of_ways or host is not host_of_ways:
         memset(ways, 0, sizeof(ways))
         device_of_ways = device
         host_of_ways = host
+        pool_of_ways = device.pool if host is None and device.pool.error_at != 0 else None
         on_host = device.pool.error_at != 0 or host is not None
     return on_host and allowed and not several()  # A number says not whose it is.
+
+
+cdef Pool host_pool():
+    """Memory for small arrays that are made at once, None where they are recorded: beside a GPU they lie on no side."""
+    return pool_of_ways if is_host() else None
 
 
 # ---------------------------------------------------------------- numbers
