@@ -148,6 +148,20 @@ def test_lists_of_parts() -> None:
     assert pending.tolist() == [1.0, 0.0, 0.0]
 
 
+@for_all_dtypes()
+def test_elements_one_after_the_other(dtype: np.dtype[Any]) -> None:
+    for count in (0, 1, 5, 16, 17, 40):
+        host = (np.arange(2 * count) % 7).astype(dtype)[::-2]
+        ours = nl.asarray(host[::-1])[::-1]
+        found = list(ours)
+        assert [one.item() for one in found] == host.tolist() and all(one.dtype == dtype for one in found)
+        assert [one.item() for one in (ours + ours)] == (host + host).tolist()
+    assert [row.tolist() for row in nl.asarray(np.arange(4)).reshape(2, 2)] == [[0, 1], [2, 3]]
+    first, *rest = nl.asarray(np.arange(3.0))
+    first += 1
+    assert (first.item(), rest[1].item()) == (1.0, 2.0)
+
+
 SEEN: list[Any] = [
     lambda xp, a: a[None], lambda xp, a: a[:, None], lambda xp, a: a[..., None], lambda xp, a: a[None, ..., 1:, None],
     lambda xp, a: a[..., 0], lambda xp, a: a[1, ...], lambda xp, a: a[...], lambda xp, a: a[None, 1, None, :2],

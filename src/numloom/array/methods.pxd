@@ -1,7 +1,8 @@
 cimport cython
-from numloom.array.ndarray cimport assign, assigned_value, number_of, storage_of, ndarray, view_of, wrap
+from numloom.array.ndarray cimport assign, assigned_value, element_of, number_of, storage_of, ndarray, view_of, wrap
 from numloom.array.storage cimport Storage, read
 from numloom.array.subscript cimport Basic, in_c_order, new_basic, recut, squeezed
+from numloom.device.registry cimport current
 from numloom.engine._blocks cimport dense_copy
 from numloom.engine.evaluate cimport at_hand
 from numloom.graph.build cimport cast, copied
@@ -22,3 +23,4 @@ cpdef object fill(ndarray array, object value)
 cpdef object copy(ndarray array, object order=*)
 @cython.locals(array=ndarray, found=cython.bint)
 cpdef object with_integers(object index)
+cdef object part_at(ndarray array, object place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numloom.array.ndarray import assign, assigned_value, bind, later, ndarray, 
 from numloom.array.storage import read, read_only
 from numloom.array.subscript import in_c_order, new_basic, recut, squeezed
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F32, F64, ITEMSIZES, code_of
+from numloom.device.registry import current
 from numloom.engine.evaluate import at_hand
 from numloom.graph.build import cast, copied
 from numloom.graph.layout import named_order, strides_in_order
@@ -22,8 +24,11 @@ from numloom.graph.node import VIEW
 from numloom.graph.replay import learning
 
 _ONE_AXIS = (-1,)
+LAZY = 16
+"""Elements that iterating over a vector leaves to be read one by one, so that unpacking one does not wait."""
 if not cython.compiled:
     dense_copy: Any = None  # of `engine/_blocks.pyx`
+    element_of: Any = None
 
 
 def view(array: Any, dtype: Any = None, type: Any = None) -> Any:
@@ -173,6 +178,24 @@ def turned_matrices(array: Any) -> Any:
     return view_of(array, array.offset, (*shape[:-2], shape[-1], shape[-2]), (*strides[:-2], strides[-1], strides[-2]))
 
 
+def iterate(array: Any) -> Any:
+    """Parts along the first axis; elements of a vector on another device than the host are read all at once."""
+    if len(array._shape) != 1 or array._shape[0] <= LAZY:
+        return iter([part_at(array, place) for place in range(array._shape[0])])
+    return _parts(array) if current().interprets else later("elements")(array)
+
+
+def _parts(array: Any) -> Iterator[Any]:
+    for place in range(array._shape[0]):
+        yield part_at(array, place)
+
+
+def part_at(array: Any, place: int) -> Any:
+    """What an integer as a subscript gives."""
+    found = element_of(array, place) if cython.compiled else None
+    return array[place] if found is None else found
+
+
 def part_of(array: Any, offset: int) -> Any:
     """A view of the halves of complex numbers that begin so many bytes after them."""
     part = view_of(array, array.offset + offset, array._shape, array._strides)
@@ -209,6 +232,7 @@ def with_integers(index: Any) -> Any:
 
 
 bind(
+    iterate=iterate,
     method___copy__=duplicate,
     method___deepcopy__=duplicate,
     method_astype=astype,

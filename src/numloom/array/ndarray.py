@@ -288,14 +288,15 @@ class ndarray:
             index = as_integer(index)
         if cython.compiled and type(index) is not ndarray and set_element(self, index, value):
             return
-        found = simple(self.offset, self._shape, self._strides, index)
-        several = type(index) is ndarray and cython.cast(ndarray, index)._shape
-        if found is None and not several and (plain := _bound["with_integers"](index)) is not index:
-            index = plain
+        found = None
+        if type(index) is not ndarray or not cython.cast(ndarray, index)._shape:
             found = simple(self.offset, self._shape, self._strides, index)
+            if found is None and (plain := _bound["with_integers"](index)) is not index:
+                index = plain
+                found = simple(self.offset, self._shape, self._strides, index)
         if found is not None:
             assign(self, found, value)
-        else:
+        elif not _bound["put_at_once"](self, index, value):
             _bound["put_item"](self, index, value)
 
     def __delitem__(self, index: Any) -> None:

@@ -37,9 +37,6 @@ from numloom.ops.elementwise import ELEMENTWISE
 
 Array = Any
 
-LAZY = 16
-"""Elements that iterating over a vector leaves to be read one by one, so that unpacking one does not wait."""
-
 # ---------------------------------------------------------------- other dtypes
 
 
@@ -351,18 +348,8 @@ def as_stored(value: Array, code: int) -> Any:
     return element.item()
 
 
-def iterate(array: Array) -> Iterator[Any]:
-    """Parts along the first axis. Elements of a vector are read all at once, and are numbers known on the host."""
-    if len(array.shape) != 1 or array.size <= LAZY:
-        return iter([array[i] for i in range(array.shape[0])])
-    return _elements(array)
-
-
-def _elements(array: Array) -> Iterator[Any]:
-    if registry.current().interprets:
-        for i in range(array.shape[0]):
-            yield array[i]
-        return
+def elements(array: Array) -> Iterator[Any]:
+    """The elements of a long vector of another device than the host: numbers known there, read all at once."""
     value = array.storage.value
     host = array.get().tolist()
     for i in range(len(host)):
@@ -460,10 +447,10 @@ def unhashable(array: Array) -> int:
 bind(
     as_stored=as_stored,
     constant_of=constant_of,
+    elements=elements,
     formatted=formatted,
     hashed=unhashable,
     imag_of_real=imag_of_real,
-    iterate=iterate,
     method_ctypes=property(ctypes_of),
     method_data=property(data),
     method_flatten=flatten,
