@@ -13,8 +13,8 @@ import numloom as nl
 MAKE: dict[str, Callable[[], Any]] = {
     "operation": lambda: nl.array([1.0, 2.0]) + 1,
     "reduction": lambda: nl.array([[1.0, 2.0]]).sum(1),
-    "filled": lambda: nl.ones(3),
-    "counter": lambda: nl.arange(4),
+    "filled": lambda: nl.ones(9000),
+    "counter": lambda: nl.arange(9000),
     "computed": lambda: nl.array([1, 2]),
     "view": lambda: (nl.array([1.0, 2.0]) * 2)[::-1],
     "empty": lambda: nl.zeros((0, 3)) + 1,

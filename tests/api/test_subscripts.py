@@ -149,7 +149,7 @@ def test_sequences_for_one_element_are_refused() -> None:
 
 
 def test_stores_run_in_place_where_nobody_needs_the_old_value() -> None:
-    x = nl.arange(100.0) * 2
+    x = nl.arange(10000.0) * 2  # of which a copy shares the memory
     nl.evaluate(x)
     memory = x.storage.value.buffer
     x[[1, 5, 5]] = [1, 2, 3]

@@ -118,7 +118,7 @@ NUMBERS = [
 
 SOME = (
     "add", "subtract", "multiply", "true_divide", "floor_divide", "remainder", "less", "equal", "maximum",
-    "bitwise_and", "left_shift", "arctan2", "logical_or",
+    "greater", "less_equal", "greater_equal", "not_equal", "bitwise_and", "left_shift", "arctan2", "logical_or",
 )  # fmt: skip
 
 

@@ -18,11 +18,17 @@ from numloom.array.ndarray import bind, ndarray, view_of, wrap
 from numloom.array.views import as_truth, constant_of, in_tree
 from numloom.base.dtypes import DTYPES, F32, F64, I64, ITEMSIZES, KINDS, ROUNDED, code_of
 from numloom.base.integers import as_extent, as_integer, is_single
+from numloom.base.tracebacks import at_once
 from numloom.engine.routines import empty as empty_leaf
 from numloom.graph import build
 from numloom.graph.layout import broadcast_strides, c_strides, check_bytes, f_strides, named_order, strides_in_order
 from numloom.graph.node import Node
 from numloom.ops.elementwise import ELEMENTWISE
+
+try:
+    from numloom.array import _making  # type: ignore[attr-defined]
+except ImportError:
+    _making = None
 
 Array = Any
 
@@ -106,6 +112,7 @@ _LAYOUTS_KEPT = 1024
 _ZEROS = [dtype.type(0).item() for dtype in DTYPES]
 
 
+@at_once(getattr(_making, "empty", None))
 def empty(shape: Any, dtype: Any = None, order: str | None = "C", *, device: Any = None, like: Any = None) -> Array:
     """An array whose values are whatever its memory held."""
     if like is not None:
@@ -116,6 +123,7 @@ def empty(shape: Any, dtype: Any = None, order: str | None = "C", *, device: Any
     return new_array(empty_leaf(code, extents, strides))
 
 
+@at_once(getattr(_making, "zeros", None))
 def zeros(shape: Any, dtype: Any = None, order: str | None = "C", *, device: Any = None, like: Any = None) -> Array:
     """An array of zeros; takes no memory until a part of it is written."""
     if like is not None:
@@ -126,6 +134,7 @@ def zeros(shape: Any, dtype: Any = None, order: str | None = "C", *, device: Any
     return new_array(build.full(_ZEROS[code], code, extents, strides))
 
 
+@at_once(getattr(_making, "ones", None))
 def ones(shape: Any, dtype: Any = None, order: str | None = "C", *, device: Any = None, like: Any = None) -> Array:
     """An array of ones; takes no memory until a part of it is written."""
     if like is not None:
@@ -133,6 +142,7 @@ def ones(shape: Any, dtype: Any = None, order: str | None = "C", *, device: Any 
     return full(shape, 1, dtype if dtype is not None else float, order, device=device)
 
 
+@at_once(getattr(_making, "full", None))
 def full(
     shape: Any, fill_value: Any, dtype: Any = None, order: str | None = "C", *, device: Any = None, like: Any = None
 ) -> Array:
@@ -278,6 +288,7 @@ def _like(prototype: Any, dtype: Any, order: str | None, shape: Any) -> tuple[in
 # ---------------------------------------------------------------- copies
 
 
+@at_once(getattr(_making, "array", None))
 def array(
     object: Any,
     dtype: Any = None,
@@ -348,6 +359,7 @@ def asanyarray(
     return asarray(a, dtype, order, device=device, copy=copy)
 
 
+@at_once(getattr(_making, "ascontiguousarray", None))
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Array:
     """An array in C order, with at least one axis."""
     if like is not None:
@@ -376,6 +388,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     return result if ("O" not in wanted or owned) and ("W" not in wanted or result.writeable) else result.copy("A")
 
 
+@at_once(getattr(_making, "copy", None))
 def copy(a: Any, order: str | None = "K", subok: bool = False) -> Array:
     """A new array with the same values; costs nothing until one of the two is written."""
     result = asarray(a).copy(named_order(order, "K"))
@@ -433,6 +446,7 @@ def fromfunction(
 # ---------------------------------------------------------------- numbered
 
 
+@at_once(getattr(_making, "arange", None))
 def arange(
     start: Any = NotImplemented,
     stop: Any = None,

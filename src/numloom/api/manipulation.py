@@ -10,9 +10,11 @@ import numpy as np
 
 from numloom.api.calling import traced
 from numloom.array.convert import asarray, host_numbers
+from numloom.array.methods import without_ones
 from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
 from numloom.base.dtypes import I64
 from numloom.base.integers import as_integer, as_integers
+from numloom.base.tracebacks import at_once
 from numloom.engine.routines import call
 from numloom.graph import build
 from numloom.graph.layout import (
@@ -138,9 +140,14 @@ def expand_dims(a: Any, axis: Any) -> Array:
     return array.reshape(tuple(1 if place in places else next(extents) for place in range(ndim)))
 
 
-@traced
+@at_once(without_ones)
 def squeeze(a: Any, axis: Any = None) -> Array:
     """A view without axes of extent 1 (all of them, or those of `axis`)."""
+    return _squeezed(a, axis)
+
+
+@traced
+def _squeezed(a: Any, axis: Any) -> Array:
     array = a if type(a) is ndarray else asarray(a)
     if axis is None:
         dropped: tuple[int, ...] = tuple(k for k, extent in enumerate(array.shape) if extent == 1)

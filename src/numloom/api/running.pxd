@@ -1,14 +1,16 @@
 cimport cython
-from numloom.array.ndarray cimport ndarray, wrap
+from numloom.array.ndarray cimport ndarray, storage_of, wrap
 from numloom.array.ndarray cimport pinned as is_pinned
 from numloom.engine.evaluate cimport evaluate as evaluate_values
-from numloom.graph.node cimport Node
+from numloom.graph.node cimport Node, Register
 
 
 cdef int VIEW
 cdef list _NOTHING
 cdef object _ALL
+cdef Register register
 
+cdef bint is_computed(object given) except -1
 @cython.locals(value=Node)
 cdef list waiting(object given)
 @cython.locals(value=Node)

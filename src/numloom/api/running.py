@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-try:
-    import cython
-except ImportError:
-    from numloom.base import uncompiled as cython
-
-from numloom.array.ndarray import ndarray, wrap
+from numloom.array.ndarray import ndarray, storage_of, wrap
 from numloom.array.ndarray import pinned as is_pinned
 from numloom.base.tracebacks import waits
 from numloom.engine.evaluate import after_record, synchronize
 from numloom.engine.evaluate import evaluate as evaluate_values
-from numloom.graph.node import VIEW, Node, live_nodes
+from numloom.graph.node import VIEW, Node, live_nodes, register
 
 _NOTHING: list[Node] = []
 _ALL: Any = object()
@@ -40,9 +35,14 @@ def evaluate(array: Any = _ALL, /, *arrays: Any) -> None:
             insist(given)
     elif array is _ALL:
         evaluate_values(live_nodes())
-    else:  # The first one has a name so that there is no tuple of it.
+    elif register.oldest is not None or not is_computed(array):  # It has a name so that there is no tuple of it.
         evaluate_values(waiting(array))
         insist(array)
+
+
+def is_computed(given: Any) -> bool:
+    """Whether this is an array with a value that is computed."""
+    return type(given) is ndarray and storage_of(given).value.buffer is not None
 
 
 def waiting(given: Any) -> list[Node]:
@@ -50,13 +50,13 @@ def waiting(given: Any) -> list[Node]:
     if type(given) is not ndarray:
         what = "a tree without numbers, which a call of a function gives" if waits(given) else type(given).__name__
         raise TypeError(f"evaluate takes numloom arrays, got {what}")
-    value = cython.cast(ndarray, given).storage.value
+    value = storage_of(given).value
     return [value] if value.kind < VIEW and value.buffer is None else _NOTHING
 
 
 def insist(given: Any) -> None:
     """Raise why an array's value was not computed, if it was not."""
-    value = cython.cast(ndarray, given).storage.value
+    value = storage_of(given).value
     if value.buffer is None:
         evaluate_values([value])
 

@@ -268,9 +268,7 @@ def _has_lists(index: Any) -> bool:
 
 
 def put_item(array: Array, index: Any, value: Any) -> None:
-    """Write an array at any subscript."""
-    if _indexing is not None and _indexing.put(array, index, value):
-        return
+    """Write an array at any subscript, by what is recorded."""
     # How many values a mask takes is looked at, which cannot be replayed.
     counted = type(index) is ndarray and index.code == BOOL and type(value) is ndarray and value._shape
     if _has_lists(index) and not counted:
@@ -451,6 +449,7 @@ def _put_where(array: Array, found: Advanced, mask: Node, new: Node) -> None:
 bind(
     read_at_once=_indexing.read if _indexing is not None else lambda array, index: None,
     expand_index=expand_index,
+    put_at_once=_indexing.put if _indexing is not None else lambda array, index, value: False,
     put_item=put_item,
     read_item=read_item,
     selected=selected,

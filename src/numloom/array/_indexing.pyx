@@ -30,8 +30,8 @@ cdef extern from "Python.h":
 
 cdef enum:
     FEW = 64  # of a list
-    LENT_TO_READ = 4  # references, here, to a subscript that nobody but the interpreter has
-    LENT_TO_WRITE = 6
+    LENT_TO_READ = 3  # references, here, to a subscript that nobody but the interpreter has
+    LENT_TO_WRITE = 3
     MOST_CHOSEN = 1 << 22  # bytes of all that a mask chooses from
     MOST_PLACES = 1 << 26  # elements of a mask of several axes; of long vectors the routine shares out the work
 
@@ -169,7 +169,7 @@ cdef Py_ssize_t count_of(object index) except -2:
     return -1
 
 
-def taken(ndarray array, object index):
+cpdef object taken(ndarray array, object index):
     """An array at index arrays of integers along its first axes."""
     cdef Rows rows, places
     cdef Storage memory
@@ -213,7 +213,7 @@ cdef Storage mask_at_hand(ndarray mask, Py_ssize_t lent):
     return at_hand(mask, most_rows() if Py_REFCNT(mask) > lent else MOST)
 
 
-def selected(ndarray array, ndarray mask):
+cpdef object selected(ndarray array, ndarray mask):
     """An array at a mask of its first axes."""
     cdef Rows rows, which
     cdef Storage memory, at

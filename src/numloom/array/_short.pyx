@@ -92,7 +92,7 @@ cdef Py_ssize_t take_list(object items, Py_ssize_t count) except -2:
     return count
 
 
-def array_of(object items, int wanted):
+cpdef object array_of(object items, int wanted):
     """A list of float64 and int64 numbers, or of equally long lists of such, as an array of ours.
 
     `wanted` is the code of its dtype, or -1 for what NumPy would choose.

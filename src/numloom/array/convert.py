@@ -22,6 +22,7 @@ from numloom.array.storage import Storage, pin, pin_foreign, unpin
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL, CHARS, DTYPES, ITEMSIZES, LOW, U8, code_of
 from numloom.base.errors import casting_error
+from numloom.base.tracebacks import at_once
 from numloom.base.wording import NOTHING
 from numloom.device import registry
 from numloom.device.memory import Buffer
@@ -49,9 +50,9 @@ except ImportError:
     finish_type = None
 
 try:
-    from numloom.array import _short  # type: ignore[attr-defined]
+    from numloom.array import _making, _short  # type: ignore[attr-defined]
 except ImportError:
-    _short = None
+    _making = _short = None
 
 Array = Any
 Host = np.ndarray[Any, Any]
@@ -62,6 +63,7 @@ _NUMBERS = frozenset((bool, int, float, complex))
 # ---------------------------------------------------------------- in
 
 
+@at_once(getattr(_making, "asarray", None))
 def asarray(
     a: Any,
     dtype: Any = None,

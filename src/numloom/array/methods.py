@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from numloom.array.ndarray import bind, later, ndarray, reshaped_before, storage_of, view_of, wrap
-from numloom.array.storage import read
-from numloom.base.dtypes import C64, C128, DTYPES, F32, F64, ITEMSIZES, code_of
+try:
+    import cython
+except ImportError:
+    from numloom.base import uncompiled as cython
+
+from numloom.array.ndarray import assign, assigned_value, bind, later, ndarray, number_of, storage_of, view_of, wrap
+from numloom.array.storage import read, read_only
+from numloom.array.subscript import in_c_order, new_basic, recut, squeezed
+from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F32, F64, ITEMSIZES, code_of
+from numloom.device.registry import current
+from numloom.engine.evaluate import at_hand
 from numloom.graph.build import cast, copied
 from numloom.graph.layout import named_order, strides_in_order
 from numloom.graph.node import VIEW
+from numloom.graph.replay import learning
+
+_ONE_AXIS = (-1,)
+LAZY = 16
+"""Elements that iterating over a vector leaves to be read one by one, so that unpacking one does not wait."""
+if not cython.compiled:
+    dense_copy: Any = None  # of `engine/_blocks.pyx`
+    element_of: Any = None
 
 
 def view(array: Any, dtype: Any = None, type: Any = None) -> Any:
@@ -24,31 +41,84 @@ def view(array: Any, dtype: Any = None, type: Any = None) -> Any:
     return later("view_as")(array, dtype)
 
 
+def seen_as(array: Any, shape: tuple[Any, ...]) -> Any:
+    """A view in another shape of an array that lies in C order; None where more must be looked at."""
+    found = recut(array._shape, array._strides, shape, ITEMSIZES[array.code])
+    return None if found is None else view_of(array, array.offset, found.shape, found.strides)
+
+
 def reshape(array: Any, *shape: Any, order: str | None = "C", copy: bool | None = None) -> Any:
     """The same values in another shape: a view where the memory allows, else a copy."""
     if len(shape) == 1 and not isinstance(shape[0], int) and not hasattr(shape[0], "__index__"):
         shape = tuple(shape[0])
     if order == "C" and not copy:
-        for extent in shape:
-            if type(extent) is not int:  # 2.0 would be found as 2 is.
-                break
-        else:
-            known = reshaped_before.get((array._shape, array._strides, array.code, shape))
-            if known is not None:
-                return view_of(array, array.offset, known[0], known[1])
+        seen = seen_as(array, shape)
+        if seen is not None:
+            return seen
     return later("reshaped")(array, shape, order, copy)
 
 
+def ravel(array: Any, order: str | None = "C") -> Any:
+    """The elements as one dimension: a view of contiguous memory, else a copy."""
+    if order == "C":
+        seen = seen_as(array, _ONE_AXIS)
+        if seen is not None:
+            return seen
+    return later("ravelled")(array, order)
+
+
+def without_ones(a: Any, axis: Any = None) -> Any:
+    """A view of an array of ours without axes of extent 1; None where more must be looked at."""
+    if axis is not None or type(a) is not ndarray:
+        return None
+    found = squeezed(a._shape, a._strides)
+    return None if found is None else view_of(a, a.offset, found.shape, found.strides)
+
+
+def is_flat(array: Any) -> bool:
+    """Whether an array lies in C order."""
+    return in_c_order(array._shape, array._strides, ITEMSIZES[array.code])
+
+
+def fill(array: Any, value: Any) -> None:
+    """Set every element to a scalar.
+
+    Raises
+    ------
+    ValueError
+        If the value has several elements, or is a list.
+    """
+    if type(value) is not float and type(value) is not int:
+        if isinstance(value, (list, tuple)) or bool(getattr(value, "shape", None)):
+            listed = isinstance(value, (list, tuple)) and DTYPES[array.code].kind in "iuc"
+            raise (TypeError if listed else ValueError)("setting an array element with a sequence.")
+        assigned_value(value, array.code)
+    if not array.writeable:
+        raise read_only(array.storage, "assignment destination")
+    assign(array, new_basic(array.offset, array._shape, array._strides, False), value)
+
+
 def copy(array: Any, order: str | None = "C") -> Any:
-    """A new array with the same values; costs nothing until one of the two is written."""
-    node = read(storage_of(array), array.code, array.offset, array._shape, array._strides)
+    """A new array with the same values; but small ones of the host are copied when one of the two is written."""
+    storage = storage_of(array)
     order = "C" if order is None else order
+    flat = order == "C" or (order == "K" and in_c_order(array._shape, array._strides, ITEMSIZES[array.code]))
+    if cython.compiled and flat and array._shape and not storage.pins:
+        node = dense_copy(storage.value, array.code, array.offset, array._shape, array._strides)
+        if node is not None:
+            return wrap(node)
+    node = read(storage, array.code, array.offset, array._shape, array._strides)
     strides = strides_in_order(array._shape, array._strides, ITEMSIZES[array.code], order)
-    if storage_of(array).pins or node.kind == VIEW or node.strides != strides:
+    if storage.pins or node.kind == VIEW or node.strides != strides:
         node = copied(node, strides, array.code)
     result = wrap(node)
     result.is_scalar = array.is_scalar
     return result
+
+
+def duplicate(array: Any, memo: Any = None) -> Any:
+    """What the module ``copy`` makes of an array."""
+    return copy(array, "K")
 
 
 def astype(
@@ -108,6 +178,24 @@ def turned_matrices(array: Any) -> Any:
     return view_of(array, array.offset, (*shape[:-2], shape[-1], shape[-2]), (*strides[:-2], strides[-1], strides[-2]))
 
 
+def iterate(array: Any) -> Any:
+    """Parts along the first axis; elements of a vector on another device than the host are read all at once."""
+    if len(array._shape) != 1 or array._shape[0] <= LAZY:
+        return iter([part_at(array, place) for place in range(array._shape[0])])
+    return _parts(array) if current().interprets else later("elements")(array)
+
+
+def _parts(array: Any) -> Iterator[Any]:
+    for place in range(array._shape[0]):
+        yield part_at(array, place)
+
+
+def part_at(array: Any, place: int) -> Any:
+    """What an integer as a subscript gives."""
+    found = element_of(array, place) if cython.compiled else None
+    return array[place] if found is None else found
+
+
 def part_of(array: Any, offset: int) -> Any:
     """A view of the halves of complex numbers that begin so many bytes after them."""
     part = view_of(array, array.offset + offset, array._shape, array._strides)
@@ -125,15 +213,39 @@ def imag(array: Any) -> Any:
     return part_of(array, ITEMSIZES[array.code] // 2) if array.code in (C64, C128) else later("imag_of_real")(array)
 
 
+def with_integers(index: Any) -> Any:
+    """A subscript with the numbers of its integers (a 0-d array is an index array), if the host sees them."""
+    items = index if type(index) is tuple else (index,)
+    found = False
+    for item in items:
+        if type(item) is ndarray:
+            array = cython.cast(ndarray, item)
+            if array._shape or not (array.is_scalar and BOOL < array.code < F16):
+                return index
+            if array.held is not None and not at_hand(array.held.value):
+                return index
+            found = True
+    if not found or learning():
+        return index
+    numbers = tuple([number_of(item) if type(item) is ndarray else item for item in items])
+    return numbers if type(index) is tuple else numbers[0]
+
+
 bind(
+    iterate=iterate,
+    method___copy__=duplicate,
+    method___deepcopy__=duplicate,
     method_astype=astype,
     method_copy=copy,
     method_imag=property(imag, lambda array, value: later("set_imag")(array, value)),
+    method_fill=fill,
     method_mT=property(turned_matrices),
+    method_ravel=ravel,
     method_real=property(real, lambda array, value: later("set_real")(array, value)),
     method_reshape=reshape,
     method_transpose=transpose,
     method_view=view,
+    with_integers=with_integers,
 )
 
-__all__ = ["astype", "copy", "reshape", "transpose", "view"]
+__all__ = ["astype", "copy", "fill", "is_flat", "ravel", "reshape", "transpose", "view", "without_ones"]

@@ -4,6 +4,7 @@ from numloom.array.numbers cimport binary_number, known_number, number_as, unary
 from numloom.array.storage cimport Storage, new_storage, read, write, write_number
 from numloom.array.subscript cimport Basic, simple, turned
 from numloom.engine.evaluate cimport at_hand, element, element_at_once, element_on_host, number
+from numloom.engine._blocks cimport copy_part, fill_part, listed
 from numloom.engine.look cimport is_near
 from numloom.engine._numbers cimport (
     ALONE, is_host, node_for, operate, place_of, put_known, python_number, stores_as, take_known, take_python,
@@ -37,7 +38,6 @@ cdef dict SCALAR_CODES
 
 @cython.locals(result=ndarray, r=Register)
 cpdef ndarray wrap(Node node)
-cdef Node _apart(Node node)
 
 
 @cython.locals(result=ndarray)
@@ -53,8 +53,8 @@ cdef bint _is_at_hand(ndarray array) except -1
 
 @cython.locals(array=ndarray, known=cython.bint)
 cdef object as_integer(object index)
-@cython.locals(array=ndarray, found=cython.bint)
-cdef object with_integers(object index)
+@cython.locals(storage=Storage, other=Storage, given=ndarray, code=cython.int, number=cython.double[2], stored=cython.bint)
+cdef bint store_part(ndarray array, Basic found, object value) except -1
 
 @cython.locals(storage=Storage, current=Node)
 cpdef Node node_of(ndarray array)

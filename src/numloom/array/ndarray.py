@@ -25,7 +25,7 @@ from numloom.array.subscript import Advanced, Basic, simple, subscript, turned
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F64, I64, ITEMSIZES, SCALAR_CODES
 from numloom.base.errors import casting_error, not_in_place
 from numloom.base.tracebacks import note_call, to_write, waits
-from numloom.engine.evaluate import after_record, at_hand, download_layout, element, element_at_once, number
+from numloom.engine.evaluate import after_record, download_layout, element, element_at_once, number
 from numloom.engine.look import is_near
 from numloom.graph.build import WEAK_INT, binary, binary_scalar, copied, known_read, scalar, scalar_binary, unary, view
 from numloom.graph.layout import k_strides, shown
@@ -44,12 +44,10 @@ LESS, LESS_EQUAL, EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL = _COMPARISONS = tupl
 )
 
 _NOTHING: tuple[Any, ...] = ()
-if not cython.compiled:  # What deals with numbers without a value, from `engine/_numbers.pyx`.
-    ALONE = is_host = node_for = operate = place_of = put_known = python_number = stores_as = cython
-    take_known = take_python = cython
+if not cython.compiled:  # What deals with numbers without a value, from `engine/_numbers.pyx`, and parts of memory.
+    ALONE = copy_part = fill_part = is_host = listed = node_for = operate = place_of = cython
+    put_known = python_number = stores_as = take_known = take_python = cython
 _bound: dict[str, Callable[..., Any]] = {}
-reshaped_before: dict[Any, tuple[tuple[int, ...], tuple[int, ...]]] = {}
-"""New shape and strides by the layout and what was asked for, where a view can be had."""
 
 
 def bind(**functions: Any) -> dict[str, Any]:
@@ -290,13 +288,15 @@ class ndarray:
             index = as_integer(index)
         if cython.compiled and type(index) is not ndarray and set_element(self, index, value):
             return
-        found = simple(self.offset, self._shape, self._strides, index)
-        if found is None and (plain := with_integers(index)) is not index:
-            index = plain
+        found = None
+        if type(index) is not ndarray or not cython.cast(ndarray, index)._shape:
             found = simple(self.offset, self._shape, self._strides, index)
+            if found is None and (plain := _bound["with_integers"](index)) is not index:
+                index = plain
+                found = simple(self.offset, self._shape, self._strides, index)
         if found is not None:
             assign(self, found, value)
-        else:
+        elif not _bound["put_at_once"](self, index, value):
             _bound["put_item"](self, index, value)
 
     def __delitem__(self, index: Any) -> None:
@@ -324,6 +324,10 @@ class ndarray:
 
     def tolist(self) -> Any:
         """The values as (nested) lists of Python numbers; waits."""
+        if cython.compiled and self.held is not None and not self.held.pins:
+            found = listed(self.held.value, self.code, self.offset, self._shape, self._strides)
+            if found is not None:
+                return found
         return self.get().tolist()
 
     def item(self, *index: Any) -> Any:
@@ -404,14 +408,6 @@ class ndarray:
 
     def __bytes__(self) -> bytes:
         return self.get().tobytes()
-
-    def __copy__(self) -> Any:
-        array: Any = self
-        return array.copy("K")
-
-    def __deepcopy__(self, memo: Any) -> Any:
-        array: Any = self
-        return array.copy("K")
 
     def __reduce__(self) -> Any:
         return _bound["pickled"](self)  # type: ignore[no-any-return]
@@ -521,8 +517,9 @@ if not cython.compiled:
 
 def wrap(node: Node) -> Any:
     """A new array whose memory holds `node`."""
-    if node.kind == VIEW:
-        return wrap(_apart(node))
+    if node.kind == VIEW:  # What it sees gets memory of its own.
+        strides = k_strides(node.shape, [node.strides], ITEMSIZES[node.code]) if node.shape else _NOTHING
+        node = copied(node, strides, node.code)
     result = ndarray.__new__(ndarray) if cython.compiled else object.__new__(ndarray)
     result.held = new_storage(node)
     result.code = node.code
@@ -537,12 +534,6 @@ def wrap(node: Node) -> Any:
         if r.recorded > r.limit or r.orphan_bytes > r.orphan_limit:  # Eager mode, or a budget.
             after_record(node)
     return result
-
-
-def _apart(node: Node) -> Node:
-    """What a view sees, as a value with memory of its own."""
-    strides = k_strides(node.shape, [node.strides], ITEMSIZES[node.code]) if node.shape else ()
-    return copied(node, strides, node.code)
 
 
 def storage_of(array: Any) -> Storage:
@@ -662,7 +653,7 @@ def _looked_up(array: Any, index: Any) -> Any:
             return _bound["taken"](array, index)
         if index._shape == array._shape:
             return _bound["selected"](array, index)
-    elif (plain := with_integers(index)) is not index:
+    elif (plain := _bound["with_integers"](index)) is not index:
         return array[plain]
     elif kind is list or kind is tuple or kind is slice:
         return _bound["read_item"](array, index)
@@ -679,22 +670,27 @@ def as_integer(index: Any) -> Any:
     return number_of(index) if known else index
 
 
-def with_integers(index: Any) -> Any:
-    """A subscript with the numbers of its integers (a 0-d array is an index array), if the host sees them."""
-    items = index if type(index) is tuple else (index,)
-    found = False
-    for item in items:
-        if type(item) is ndarray:
-            array = cython.cast(ndarray, item)
-            if array._shape or not (array.is_scalar and BOOL < array.code < F16):
-                return index
-            if array.held is not None and not at_hand(array.held.value):
-                return index
-            found = True
-    if not found or learning():
-        return index
-    numbers = tuple([number_of(item) if type(item) is ndarray else item for item in items])
-    return numbers if type(index) is tuple else numbers[0]
+def store_part(array: Any, found: Basic, value: Any) -> bool:
+    """Store a number or computed values where a subscript leads at once, if nobody else has the memory."""
+    storage = array.held
+    if storage is None or storage.pins or storage.value.kind != LEAF or register.tracing:
+        return False
+    if type(value) is ndarray and cython.cast(ndarray, value)._shape:
+        given, other = cython.cast(ndarray, value), cython.cast(ndarray, value).held
+        if other is None or other.pins or given.code != array.code:
+            return False
+        stored = copy_part(
+            storage.value, array.code, found.offset, found.shape, found.strides,
+            None if other.value is storage.value else other.value, given.offset, given._shape, given._strides,
+        )  # fmt: skip
+        return stored and was_stored(storage.value, True)  # type: ignore[no-any-return]
+    if not cython.compiled:
+        number = [0.0, 0.0]
+    code = take_number(value, number)
+    if code < 0 or not stores_as(code, array.code, number):
+        return False
+    stored = fill_part(storage.value, array.code, found.offset, found.shape, found.strides, number)
+    return stored and was_stored(storage.value, type(value) is ndarray)  # type: ignore[no-any-return]
 
 
 def assign(array: Any, found: Basic, value: Any) -> None:
@@ -715,6 +711,8 @@ def assign(array: Any, found: Basic, value: Any) -> None:
         storage_of(array), array.code, found.offset, value if given is None else number_of(given)
     ):
         was_stored(storage_of(array).value, given is not None)
+        return
+    if cython.compiled and store_part(array, found, value):
         return
     node = assigned_value(value, array.code, True)
     if found.scalar and node.shape and (array.code != BOOL or node.size != 1):

@@ -31,7 +31,7 @@ cdef class Layouts:
 cdef Layouts _layouts
 
 @cython.locals(layouts=Layouts, items=tuple, several=cython.bint, given=cython.Py_ssize_t, ndim=cython.Py_ssize_t,
-               axis=cython.Py_ssize_t, item=object, extent=cython.Py_ssize_t, stride=cython.Py_ssize_t,
+               axis=cython.Py_ssize_t, at=cython.Py_ssize_t, left=cython.Py_ssize_t, seen=cython.bint, item=object, extent=cython.Py_ssize_t, stride=cython.Py_ssize_t,
                position=cython.Py_ssize_t, start=cython.Py_ssize_t, count=cython.Py_ssize_t, step=cython.Py_ssize_t,
                slot=cython.Py_ssize_t, numbers=cython.Py_ssize_t[16])
 cpdef Basic simple(Py_ssize_t offset, tuple shape, tuple strides, object index)
@@ -39,3 +39,15 @@ cpdef Basic simple(Py_ssize_t offset, tuple shape, tuple strides, object index)
 @cython.locals(layouts=Layouts, ndim=cython.Py_ssize_t, axis=cython.Py_ssize_t, slot=cython.Py_ssize_t,
                numbers=cython.Py_ssize_t[16])
 cpdef Basic turned(tuple shape, tuple strides)
+
+@cython.locals(layouts=Layouts, count=cython.Py_ssize_t, size=cython.Py_ssize_t, axis=cython.Py_ssize_t,
+               extent=cython.Py_ssize_t, open_at=cython.Py_ssize_t, product=cython.Py_ssize_t, step=cython.Py_ssize_t,
+               slot=cython.Py_ssize_t, numbers=cython.Py_ssize_t[16])
+cpdef Basic recut(tuple shape, tuple strides, tuple wanted, Py_ssize_t itemsize)
+
+@cython.locals(layouts=Layouts, count=cython.Py_ssize_t, axis=cython.Py_ssize_t, extent=cython.Py_ssize_t,
+               slot=cython.Py_ssize_t, numbers=cython.Py_ssize_t[16])
+cpdef Basic squeezed(tuple shape, tuple strides)
+
+@cython.locals(axis=cython.Py_ssize_t, extent=cython.Py_ssize_t, step=cython.Py_ssize_t)
+cpdef bint in_c_order(tuple shape, tuple strides, Py_ssize_t itemsize) except -1

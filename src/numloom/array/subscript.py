@@ -110,7 +110,7 @@ _layouts = Layouts()
 
 
 def simple(offset: int, shape: tuple[int, ...], strides: tuple[int, ...], index: Any) -> Basic | None:
-    """What most subscripts are: an integer, a slice, or a tuple of them; None for anything else, also for errors."""
+    """What most subscripts are: integers, slices, new axes and an ellipsis; None for anything else, also for errors."""
     if not cython.compiled:  # An array of C there.
         numbers = [0] * (2 * _AXES)
     layouts = _layouts
@@ -118,34 +118,60 @@ def simple(offset: int, shape: tuple[int, ...], strides: tuple[int, ...], index:
     several = type(index) is tuple
     items = index if several else _NOTHING
     given = len(items) if several else 1
-    if given > ndim or ndim > _AXES:
+    left = ndim  # axes that no item takes
+    seen = False
+    for at in range(given):
+        item = items[at] if several else index
+        if item is Ellipsis:
+            if seen:
+                return None
+            seen = True
+        elif item is not None:
+            left -= 1
+    if left < 0 or given + left > _AXES:
         return None
-    count = 0
-    for axis in range(ndim):
+    axis = count = 0
+    for at in range(given):
+        item = items[at] if several else index
+        if item is None:
+            numbers[2 * count] = 1
+            numbers[2 * count + 1] = 0
+            count += 1
+            continue
+        if item is Ellipsis:
+            for _ in range(left):
+                numbers[2 * count] = shape[axis]
+                numbers[2 * count + 1] = strides[axis]
+                count += 1
+                axis += 1
+            continue
         extent = shape[axis]
         stride = strides[axis]
-        if axis < given:
-            item = items[axis] if several else index
-            if type(item) is int:
-                if not -extent <= item < extent:
-                    return None
-                position = item
-                offset += (position + extent if position < 0 else position) * stride
-                continue
-            if type(item) is not slice:
+        axis += 1
+        if type(item) is int:
+            if not -extent <= item < extent:
                 return None
-            try:
-                start, extent, step = bounds(item, extent)
-            except WaitingBoundError:
-                return None
-            if extent:
-                offset += start * stride
-            stride *= step
+            position = item
+            offset += (position + extent if position < 0 else position) * stride
+            continue
+        if type(item) is not slice:
+            return None
+        try:
+            start, extent, step = bounds(item, extent)
+        except WaitingBoundError:
+            return None
+        if extent:
+            offset += start * stride
         numbers[2 * count] = extent
-        numbers[2 * count + 1] = stride
+        numbers[2 * count + 1] = stride * step
         count += 1
+    while axis < ndim:
+        numbers[2 * count] = shape[axis]
+        numbers[2 * count + 1] = strides[axis]
+        count += 1
+        axis += 1
     if count == 0:
-        return new_basic(offset, _NOTHING, _NOTHING, True)
+        return new_basic(offset, _NOTHING, _NOTHING, not seen)
     slot = layouts.find(numbers, count)
     return new_basic(offset, layouts.shapes[slot], layouts.strides[slot], False)
 
@@ -163,6 +189,79 @@ def turned(shape: tuple[int, ...], strides: tuple[int, ...]) -> Basic | None:
         numbers[2 * (ndim - 1 - axis) + 1] = strides[axis]
     slot = layouts.find(numbers, ndim)
     return new_basic(0, layouts.shapes[slot], layouts.strides[slot], False)
+
+
+def recut(shape: tuple[int, ...], strides: tuple[int, ...], wanted: tuple[Any, ...], itemsize: int) -> Basic | None:
+    """Elements that lie in C order seen in another shape, from their begin; None where more must be looked at."""
+    if not cython.compiled:  # An array of C there.
+        numbers = [0] * (2 * _AXES)
+    layouts = _layouts
+    count = len(wanted)
+    if count > _AXES:
+        return None
+    size = 1
+    for axis in range(len(shape) - 1, -1, -1):
+        extent = shape[axis]
+        if extent != 1 and strides[axis] != size * itemsize:
+            return None
+        size *= extent
+    open_at = -1
+    product = 1
+    for axis in range(count):
+        if type(wanted[axis]) is not int:
+            return None
+        try:
+            extent = wanted[axis]
+        except OverflowError:
+            return None
+        if extent == -1 and open_at < 0:
+            open_at = axis
+            extent = 1
+        elif extent <= 0 or extent > size:
+            return None
+        numbers[2 * axis] = extent
+        product *= extent
+        if product > size:
+            return None
+    if product == 0 or size % product or (open_at < 0 and product != size):
+        return None
+    if open_at >= 0:
+        numbers[2 * open_at] = size // product
+    step = itemsize
+    for axis in range(count - 1, -1, -1):
+        numbers[2 * axis + 1] = step
+        step *= numbers[2 * axis]
+    slot = layouts.find(numbers, count)
+    return new_basic(0, layouts.shapes[slot], layouts.strides[slot], False)
+
+
+def squeezed(shape: tuple[int, ...], strides: tuple[int, ...]) -> Basic | None:
+    """A layout without its axes of extent 1; None for more axes than are kept."""
+    if not cython.compiled:  # An array of C there.
+        numbers = [0] * (2 * _AXES)
+    layouts = _layouts
+    count = 0
+    if len(shape) > _AXES:
+        return None
+    for axis in range(len(shape)):
+        extent = shape[axis]
+        if extent != 1:
+            numbers[2 * count] = extent
+            numbers[2 * count + 1] = strides[axis]
+            count += 1
+    slot = layouts.find(numbers, count)
+    return new_basic(0, layouts.shapes[slot], layouts.strides[slot], False)
+
+
+def in_c_order(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
+    """Whether elements lie one after the other in C order; where there are none that is not said."""
+    step = itemsize
+    for axis in range(len(shape) - 1, -1, -1):
+        extent = shape[axis]
+        if extent != 1 and strides[axis] != step:
+            return False
+        step *= extent
+    return True
 
 
 def check_integer(index: int, axis: int, extent: int) -> int:

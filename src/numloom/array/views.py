@@ -15,7 +15,7 @@ import numpy as np
 
 from numloom.array.convert import exported_on_host
 from numloom.array.methods import reshape
-from numloom.array.ndarray import assigned_value, bind, ndarray, node_of, number_of, reshaped_before, view_of, wrap
+from numloom.array.ndarray import bind, ndarray, node_of, number_of, view_of, wrap
 from numloom.array.storage import new_storage, read_only
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F64, ITEMSIZES, KINDS, code_of
 from numloom.device import registry
@@ -36,9 +36,6 @@ from numloom.graph.tree import is_settled, sized_by_values
 from numloom.ops.elementwise import ELEMENTWISE
 
 Array = Any
-
-LAZY = 16
-"""Elements that iterating over a vector leaves to be read one by one, so that unpacking one does not wait."""
 
 # ---------------------------------------------------------------- other dtypes
 
@@ -266,29 +263,12 @@ def reshaped(array: Array, shape: tuple[Any, ...], order: str | None, copy: bool
         if copy is False:
             raise ValueError("Unable to avoid creating a copy while reshaping.")
         return view_of(array.copy(), 0, new_shape, c_strides(new_shape, itemsize))
-    _know_reshaped(array, tuple([operator.index(extent) for extent in shape]), new_shape, strides)
     return view_of(array, array.offset, new_shape, strides)
 
 
-def _know_reshaped(array: Array, asked: tuple[Any, ...], shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
-    """Keep that what was asked for is a view of arrays that lie like this one."""
-    if len(reshaped_before) > 4096:
-        reshaped_before.clear()
-    reshaped_before[array.shape, array.strides, array.code, asked] = shape, strides
-
-
-_RAVELLED = ("ravel",)
-"""Stands for a shape among those of `reshaped_before`."""
-
-
-def ravel(array: Array, order: str | None = "C") -> Array:
-    """The elements as one dimension: a view of contiguous memory, else a copy."""
-    if order != "C":
-        order = named_order(order, "C")
-    if order == "C":
-        known = reshaped_before.get((array.shape, array.strides, array.code, _RAVELLED))
-        if known is not None:
-            return view_of(array, array.offset, known[0], known[1])
+def ravelled(array: Array, order: str | None) -> Array:
+    """What `ravel` gives in an order of any name, and of what does not lie in C order."""
+    order = named_order(order, "C")
     turned = array
     itemsize = ITEMSIZES[array.code]
     if order == "K":
@@ -301,15 +281,12 @@ def ravel(array: Array, order: str | None = "C") -> Array:
         turned = array.T
     if not is_c_contiguous(turned.shape, turned.strides, itemsize):
         return reshape(turned.copy(), -1)
-    result = reshape(turned, -1)
-    if order == "C":
-        _know_reshaped(array, _RAVELLED, result.shape, result.strides)
-    return result
+    return reshape(turned, -1)
 
 
 def flatten(array: Array, order: str = "C") -> Array:
     """The elements as one dimension, copied."""
-    return ravel(array, order).copy()
+    return array.ravel(order).copy()
 
 
 def swapaxes(array: Array, axis1: int, axis2: int) -> Array:
@@ -355,21 +332,6 @@ def offset_of_item(array: Array, index: tuple[Any, ...]) -> int:
     return offset
 
 
-def fill(array: Array, value: Any) -> None:
-    """Set every element to a scalar.
-
-    Raises
-    ------
-    ValueError
-        If the value has several elements, or is a list.
-    """
-    if isinstance(value, (list, tuple)) or bool(getattr(value, "shape", None)):
-        listed = isinstance(value, (list, tuple)) and DTYPES[array.code].kind in "iuc"
-        raise (TypeError if listed else ValueError)("setting an array element with a sequence.")
-    assigned_value(value, array.code)
-    array[...] = value
-
-
 def as_stored(value: Array, code: int) -> Any:
     """A scalar as what NumPy stores of it in integers of dtype `code`, if the host knows it; else itself.
 
@@ -386,18 +348,8 @@ def as_stored(value: Array, code: int) -> Any:
     return element.item()
 
 
-def iterate(array: Array) -> Iterator[Any]:
-    """Parts along the first axis. Elements of a vector are read all at once, and are numbers known on the host."""
-    if len(array.shape) != 1 or array.size <= LAZY:
-        return iter([array[i] for i in range(array.shape[0])])
-    return _elements(array)
-
-
-def _elements(array: Array) -> Iterator[Any]:
-    if registry.current().interprets:
-        for i in range(array.shape[0]):
-            yield array[i]
-        return
+def elements(array: Array) -> Iterator[Any]:
+    """The elements of a long vector of another device than the host: numbers known there, read all at once."""
     value = array.storage.value
     host = array.get().tolist()
     for i in range(len(host)):
@@ -495,21 +447,20 @@ def unhashable(array: Array) -> int:
 bind(
     as_stored=as_stored,
     constant_of=constant_of,
+    elements=elements,
     formatted=formatted,
     hashed=unhashable,
     imag_of_real=imag_of_real,
-    iterate=iterate,
     method_ctypes=property(ctypes_of),
     method_data=property(data),
-    method_fill=fill,
     method_flatten=flatten,
     method_getfield=getfield,
-    method_ravel=ravel,
     method_resize=resize,
     method_setfield=setfield,
     method_setflags=setflags,
     method_swapaxes=swapaxes,
     offset_of_item=offset_of_item,
+    ravelled=ravelled,
     rounded=rounded,
     reshaped=reshaped,
     set_dtype=set_dtype,
@@ -520,6 +471,6 @@ bind(
 )
 
 __all__ = [
-    "as_truth", "constant_of", "data", "fill", "getfield", "has_no_number", "in_tree", "ndarray", "refuse_sizes",
+    "as_truth", "constant_of", "data", "getfield", "has_no_number", "in_tree", "ndarray", "refuse_sizes",
     "resize", "setfield", "setflags", "view_as",
 ]  # fmt: skip

@@ -146,6 +146,10 @@ cdef extern from "Python.h":
     Py_ssize_t PyVectorcall_NARGS(size_t)
     object PyMethod_New(object, object)
     void Py_INCREF(object)
+    void Py_DECREF(object)
+    PyObject* Py_None
+    int PyErr_ExceptionMatches(object)
+    void PyErr_Clear()
 
 
 note = answer = None
@@ -186,6 +190,16 @@ cdef PyObject* enter(PyObject* function, PyObject* const* arguments, size_t flag
     if kind:
         result = enter_asked(function, kind, arguments, count, names)
     else:
+        if <PyObject*>(<Public><object>function).at_once is not Py_None:
+            result = PyObject_Vectorcall(<PyObject*>(<Public><object>function).at_once, arguments, flags, names)
+            if result is NULL:
+                if not PyErr_ExceptionMatches(Exception):
+                    return NULL
+                PyErr_Clear()  # The function itself says what is wrong.
+            elif result is not Py_None:
+                return result
+            else:
+                Py_DECREF(<object>result)
         result = PyObject_Vectorcall(<PyObject*>(<Public><object>function).function, arguments, flags, names)
     if result is NULL:
         nl_strip()
@@ -194,16 +208,21 @@ cdef PyObject* enter(PyObject* function, PyObject* const* arguments, size_t flag
 
 @cython.final
 cdef class Public:
-    """A function of Python's whose errors do not show our frames; otherwise the function itself."""
+    """A function of Python's whose errors do not show our frames; otherwise the function itself.
+
+    What stands for it where a call is quickly done (`at_once`, compiled) is asked first: None says that it is not.
+    """
 
     cdef void* entry
     cdef object function
+    cdef object at_once
     cdef dict __dict__
     cdef object __weakref__
 
     def __init__(self, function):
         self.entry = <void*>enter
         self.function = function
+        self.at_once = getattr(function, "at_once", None)
         functions[function] = self
 
     def __call__(self, *args, **options):

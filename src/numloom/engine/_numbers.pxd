@@ -1,3 +1,4 @@
+from numloom.device.memory cimport Pool
 from numloom.graph.node cimport Node
 
 cdef enum:
@@ -7,6 +8,7 @@ cdef enum:
 cdef int ALONE, WEAK_INT, WEAK_FLOAT
 
 cdef bint is_host() except -1
+cdef Pool host_pool()
 cdef int take_python(object number, double* to) except -3
 cdef int take_known(Node node, int code, Py_ssize_t offset, double* to) except -3
 cdef Py_ssize_t place_of(Py_ssize_t offset, tuple shape, tuple strides, object index) except -2

@@ -10,6 +10,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, intptr_t, uint8_t, u
 from libc.string cimport memset
 
 from numloom.device.cpu._hostview cimport number_at, put_number_at
+from numloom.device.memory cimport Pool
 from numloom.device.registry cimport beside, current, several
 from numloom.engine._ready cimport (
     BY_LOOP, BY_PACKAGE, MOST_WORDS, SUM, Loop, Size, cast_between, operation, reduction, same_everywhere,
@@ -39,6 +40,9 @@ cdef int ALONE = _NONE
 cdef enum:
     WAYS = 1 << 11
 
+cdef enum Comparison:
+    NOTHING, IS_LESS, IS_MORE, IS_NOT_MORE, IS_NOT_LESS, IS_SAME, IS_OTHER
+
 cdef struct Way:
     void* op_def
     int first, second  # codes of the operands, weak ones of Python's numbers
@@ -49,12 +53,18 @@ cdef struct Way:
     Loop loop
     void* data
     PackageLoop package
+    Comparison compares  # where it is one of float64 or int64: a loop of NumPy's asks for errors of arithmetic
     int words
     int word[MOST_WORDS]
 
 cdef Way ways[WAYS]
+cdef dict comparisons = {
+    "less": IS_LESS, "greater": IS_MORE, "less_equal": IS_NOT_MORE, "greater_equal": IS_NOT_LESS, "equal": IS_SAME,
+    "not_equal": IS_OTHER,
+}
 cdef list op_defs = [None] * WAYS  # keeps what `ways` has alive
 cdef object device_of_ways = None, host_of_ways = None
+cdef Pool pool_of_ways = None
 cdef bint on_host = False
 cdef bint allowed = config.unplanned > 0
 
@@ -69,15 +79,21 @@ config.listen("unplanned", _allow)
 
 cdef bint is_host() except -1:
     """Whether numbers are operated on here: the device is the host, or beside it, and small work needs no plan."""
-    global device_of_ways, host_of_ways, on_host
+    global device_of_ways, host_of_ways, on_host, pool_of_ways
     cdef object device = current()
     cdef object host = beside(device)
     if device is not device_of_ways or host is not host_of_ways:
         memset(ways, 0, sizeof(ways))
         device_of_ways = device
         host_of_ways = host
+        pool_of_ways = device.pool if host is None and device.pool.error_at != 0 else None
         on_host = device.pool.error_at != 0 or host is not None
     return on_host and allowed and not several()  # A number says not whose it is.
+
+
+cdef Pool host_pool():
+    """Memory for small arrays that are made at once, None where they are recorded: beside a GPU they lie on no side."""
+    return pool_of_ways if is_host() else None
 
 
 # ---------------------------------------------------------------- numbers
@@ -205,7 +221,12 @@ cdef int operate(object op_def, int first, const double* left, int second, const
             return NONE_HERE
         args[1] = <char*>converted_right
         args[2] = <char*>to
-    if way.loop is not NULL:
+    if way.compares is not NOTHING:
+        if way.loop_first == F64:
+            (<uint8_t*>to)[0] = compare(way.compares, (<const double*>args[0])[0], (<const double*>args[1])[0])
+        else:
+            (<uint8_t*>to)[0] = compare(way.compares, (<const int64_t*>args[0])[0], (<const int64_t*>args[1])[0])
+    elif way.loop is not NULL:
         memset(steps, 0, sizeof(steps))
         way.loop(args, &count, steps, way.data)
     else:
@@ -213,6 +234,23 @@ cdef int operate(object op_def, int first, const double* left, int second, const
             words[k] = 1 if way.word[k] < 0 else <long long><intptr_t>args[way.word[k]]
         way.package(words, 0, 1)
     return way.out
+
+
+ctypedef fused Compared:
+    double
+    int64_t
+
+
+cdef inline bint compare(Comparison how, Compared x, Compared y) noexcept:
+    if how == IS_LESS:
+        return x < y
+    if how == IS_MORE:
+        return x > y
+    if how == IS_NOT_MORE:
+        return x <= y
+    if how == IS_NOT_LESS:
+        return x >= y
+    return x == y if how == IS_SAME else x != y
 
 
 cdef inline bint convert(int code, const double* number, int loop, Loop by, double* to) noexcept:
@@ -280,6 +318,7 @@ cdef object learn(Way* way, object op_def, int first, int second):
     way.op_def = <void*>op_def
     way.first, way.second = first, second
     way.there = False
+    way.compares = NOTHING
     loops = (device_of_ways if host_of_ways is None else host_of_ways).loops
     if loops is None:
         way.op_def = NULL  # They may come.
@@ -300,6 +339,8 @@ cdef object learn(Way* way, object op_def, int first, int second):
         return
     kind, function, data, words = operation(op_def, codes, way.out, loops)
     way.loop = NULL
+    if second != ALONE and rule[0] == rule[1] and rule[0] in (F64, I64):
+        way.compares = comparisons.get(op_def.name, NOTHING)
     if kind == BY_LOOP:
         way.loop = <Loop><void*><intptr_t>function
         way.data = <void*><intptr_t>data

@@ -612,6 +612,7 @@ def become_leaf(node: Node, buffer: Any) -> None:
 
 def was_stored(node: Node, of_others: bool) -> bool:
     """Something was stored in computed memory at once (True); of others, it makes that their result, of now."""
+    node.attr = 0  # It may have been memory that nothing had been written to.
     if of_others:
         node.result = True
         node.era = _register.era

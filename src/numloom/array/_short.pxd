@@ -1,0 +1,1 @@
+cpdef object array_of(object items, int wanted)
