@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import numloom as nl
+from apart import stand_in
 from numloom.array.ndarray import node_of
 from numloom.base.config import config
 from numloom.device import registry
@@ -235,3 +236,15 @@ def test_verified_calls_compare_both_ways(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(config, "verify", True)
     assert nl.sort(x).tolist() == [1, 2, 3] and float(nl.interp(1.5, x[1:], x[1:])) == 1.5
     assert nl.linalg.inv(nl.asarray(matrix("f8"))).get().tobytes() == np.linalg.inv(matrix("f8")).tobytes()
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_have_the_same_bits_beside_a_gpu(name: str) -> None:
+    call = CALLS[name]
+    for dtype in ("i2", "f4", "f8"):
+        host = made(dtype, (4, 3))
+        alone = outcome(partial(call, nl, nl.asarray(host)))
+        with stand_in():
+            assert outcome(partial(call, nl, nl.asarray(host))) == alone
+            assert outcome(partial(call, nl, nl.asarray(host) + 0)) == alone

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import numloom as nl
+from apart import stand_in
 from numloom.array.ndarray import node_of
 from numloom.base.config import config
 from numloom.device import registry
@@ -61,6 +62,14 @@ def test_numbers_and_states_are_those_of_recorded_draws(name: str, monkeypatch: 
     assert at_once == stream(nl.random.default_rng(5), DRAWS[name])
     monkeypatch.setattr(config, "unplanned", 0)
     assert at_once == stream(nl.random.default_rng(5), DRAWS[name])
+
+
+@pytest.mark.usefixtures("no_trees")
+def test_numbers_are_the_same_beside_a_gpu() -> None:
+    for draw in DRAWS.values():
+        alone = stream(nl.random.default_rng(5), draw)
+        with stand_in():
+            assert stream(nl.random.default_rng(5), draw) == alone
 
 
 @pytest.mark.usefixtures("no_trees")
