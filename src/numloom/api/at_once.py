@@ -12,6 +12,7 @@ from inspect import signature
 from typing import Any, TypeVar
 
 from numloom.api.verifying import compared
+from numloom.base.tracebacks import public
 
 try:
     from numloom.array import _lent  # type: ignore[attr-defined]
@@ -57,7 +58,8 @@ def at_once(
         if _lent is None:
             return function
         names = frozenset(signature(numpys).parameters)
-        return wraps(function)(_lent.entered(function, numpys, names, most, pending, anywhere, compared))  # type: ignore[return-value]
+        full = public(function)
+        return wraps(function)(_lent.entered(full, numpys, names, most, pending, anywhere, compared))  # type: ignore[return-value]
 
     return enter
 
