@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.at_once import at_once, interpolated
 from numloom.api.calling import traced
 from numloom.api.elementwise import isfinite, signbit
 from numloom.api.joining import concatenate
@@ -245,6 +246,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
     return (width * (array[after] + array[before]) / 2.0).sum(along)
 
 
+@at_once(interpolated)
 @traced
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Array:
     """Piecewise linear interpolation.
@@ -307,7 +309,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     high_value = last if right is None else asarray(right).astype(kind)
     result = _choose(where < begin, low_value, _choose(where > end, high_value, inside))
     result = _choose(where == end, last if points.size == 1 else _beside(last, slope, where, end), result)
-    result = _choose(where != where, where.astype(kind), result)
+    if points.size > 1:  # NumPy gives a single value even at NaN.
+        result = _choose(where != where, where.astype(kind), result)
     result.is_scalar = not result.shape
     return result
 

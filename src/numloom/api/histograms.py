@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.at_once import at_once
 from numloom.api.calling import Plain, compose_fast, traced
 from numloom.api.conditions import numpy_is_near, raised_where
 from numloom.api.elementwise import isfinite, minimum, where
@@ -34,6 +35,7 @@ Host = np.ndarray[Any, Any]
 # ---------------------------------------------------------------- numbers
 
 
+@at_once(lambda x, minlength=0: np.bincount(x, None, minlength))
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     """How often each whole number occurs, or the sum of its weights.
 
@@ -375,6 +377,12 @@ def _sampled(a: Any, weights: Any) -> tuple[Array, Array | None]:
     return (array.astype(np.uint8) if array.code == BOOL else array), amounts
 
 
+def _host_histogram(a: Any, bins: Any = 10, range: Any = None) -> Any:
+    """NumPy's, of bins of one width; of truth values and complex numbers it warns."""
+    return np.histogram(a, bins, range) if type(bins) is int and a.dtype.kind in "iuf" else None
+
+
+@at_once(_host_histogram, anywhere=False)
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
 ) -> tuple[Array, Array]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.at_once import RECORDED, at_once
 from numloom.api.calling import Plain, compose_fast, traced, traced_in_place
 from numloom.api.conditions import numpy_is_near
 from numloom.api.elementwise import logical_not, logical_or, where
@@ -79,6 +80,7 @@ def _bounded(indices: Any, extent: int, mode: str) -> Node:
     return build.elementwise(_CLIP, (node, 0, extent - 1))
 
 
+@at_once(lambda a, indices, axis=None: a.take(indices, axis), most=RECORDED, pending=False)
 def take(a: Any, indices: Any, axis: int | None = None, out: Array | None = None, mode: str = "raise") -> Array:
     """Elements at positions along an axis (of the flattened array if it is None).
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.at_once import RECORDED, at_once
 from numloom.api.calling import Plain, compose_fast, traced
 from numloom.api.conditions import numpy_is_near
 from numloom.api.manipulation import (
@@ -42,6 +43,7 @@ INTERLEAVED = 4
 # ---------------------------------------------------------------- joining
 
 
+@at_once(lambda arrays, axis=0: np.concatenate(arrays, axis), most=RECORDED, pending=False)
 def concatenate(
     arrays: Any, /, axis: int | None = 0, out: Array | None = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Array:
@@ -173,6 +175,7 @@ def _interleaved(parts: list[Node], code: int, axis: int, strides: tuple[int, ..
     return node if node.strides == strides else None
 
 
+@at_once(lambda arrays, axis=0: np.stack(arrays, axis), most=RECORDED, pending=False)
 def stack(
     arrays: Any, axis: int = 0, out: Array | None = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Array:
@@ -221,6 +224,7 @@ def _stacked(parts: list[Array], axis: int) -> Array:
     return wrap(node)
 
 
+@at_once(lambda tup: np.vstack(tup), most=RECORDED, pending=False)
 def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
     """Arrays (vectors as rows) one below another."""
     if dtype is None and casting == "same_kind" and isinstance(tup, (list, tuple)):
@@ -241,6 +245,7 @@ def row_stack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Arr
     return vstack(tup, dtype=dtype, casting=casting)
 
 
+@at_once(lambda tup: np.hstack(tup), most=RECORDED, pending=False)
 def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
     """Arrays side by side along the second axis (vectors along the first)."""
     if dtype is None and casting == "same_kind" and isinstance(tup, (list, tuple)):

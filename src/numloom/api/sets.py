@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from numloom.api.at_once import at_once
 from numloom.api.elementwise import where
 from numloom.api.joining import concatenate
 from numloom.api.manipulation import moveaxis, normal_axis
@@ -49,6 +50,7 @@ class UniqueInverseResult(NamedTuple):
     inverse_indices: Any
 
 
+@at_once(lambda ar: np.unique(ar), anywhere=False)
 def unique(
     ar: Any,
     return_index: bool = False,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.at_once import at_once
 from numloom.api.calling import traced
 from numloom.api.creation import full_like
 from numloom.api.elementwise import invert, negative
@@ -64,6 +65,14 @@ def _copied(array: Array) -> tuple[int, ...]:
     return strides_in_order(array.shape, array.strides, array.itemsize, "K")
 
 
+def _sorted(a: np.ndarray[Any, Any], axis: Any = -1) -> np.ndarray[Any, Any]:
+    """`np.sort` without what it asks of others' arrays."""
+    result = a.copy("K")
+    result.sort(axis)
+    return result
+
+
+@at_once(_sorted)
 @traced
 def sort(
     a: Any,
@@ -102,6 +111,7 @@ def sort(
     return _opposed(result) if descending else result
 
 
+@at_once(lambda a, axis=-1: a.argsort(axis, "stable"))
 @traced
 def argsort(
     a: Any,
@@ -197,6 +207,7 @@ def partition_in_place(a: Array, kth: Any, axis: Any = -1, kind: str = "introsel
     a[...] = partition(a, kth, as_integer(axis), kind, order)
 
 
+@at_once(lambda keys, axis=-1: np.lexsort(keys, axis))
 @traced
 def lexsort(keys: Any, axis: int = -1) -> Array:
     """Positions that sort by the last key, ties by the one before it, and so on.
@@ -225,6 +236,7 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
     return wrap(call("lexsort", *map(node_of, arrays), code=I64, shape=shape, axis=axis))
 
 
+@at_once(lambda a, v, side="left": a.searchsorted(v, side))
 @traced
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Array:
     """Where each of `v` would go in the sorted vector `a`.
@@ -353,12 +365,20 @@ def scan_code(op: str, dtype: np.dtype[Any], out: Any = None) -> int:
     return code_of(dtype)
 
 
+def _running(method: Any, axis: Any) -> np.ndarray[Any, Any]:
+    """A running operation of NumPy's without its warnings."""
+    with np.errstate(all="ignore"):
+        return method(axis)  # type: ignore[no-any-return]
+
+
+@at_once(lambda a, axis=None: _running(a.cumsum, axis), anywhere=False)
 @traced
 def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
     """Running sums along an axis (of the flattened array if it is None)."""
     return scanned("add", a, axis, dtype, out, "cumsum")
 
 
+@at_once(lambda a, axis=None: _running(a.cumprod, axis), anywhere=False)
 @traced
 def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
     """Running products along an axis (of the flattened array if it is None)."""

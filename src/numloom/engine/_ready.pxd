@@ -53,6 +53,7 @@ cdef struct Known:
 
 cdef Known* find(Node node) noexcept
 cdef object learn(Node node, object loops)
+cdef Known* known_operation(object op_def, tuple in_codes, int out_code, object device) except NULL
 cdef tuple operation(object op_def, tuple codes, int out_code, object loops)
 cdef void forget_operations() noexcept
 cdef void take_shape(StridedSpace* space, Node node) noexcept

@@ -95,12 +95,12 @@ cdef Known* find(Node node) noexcept:
 
 cdef object learn(Node node, object loops):
     """Find out how a node's operation is done."""
-    cdef int kind = node.kind
-    op_def = node.op_def
+    learn_as(node.kind, node.op_def, tuple([arg.code for arg in node.args]), node.code, codes_of(node), loops)
+
+
+cdef Known* learn_as(int kind, object op_def, tuple in_codes, int out_code, uint64_t codes, object loops) except NULL:
+    """Find out how an operation is done on operands of these dtypes."""
     cdef void* key = <void*>op_def if kind != CAST else NULL
-    cdef uint64_t codes = codes_of(node)
-    in_codes = tuple([arg.code for arg in node.args])
-    out_code = node.code
     if kind == REDUCE:
         way, function, data, words = reduction_of(op_def, in_codes[0], out_code, loops)
     elif kind == CAST:
@@ -121,6 +121,21 @@ cdef object learn(Node node, object loops):
     found.fastest = fastest_up_to(op_def.name, in_codes[0]) if way == BY_REDUCER else 0
     found.copies = kind == CAST and in_codes[0] == out_code
     found.way = way
+    return found
+
+
+cdef Known* known_operation(object op_def, tuple in_codes, int out_code, object device) except NULL:
+    """What is known of an elementwise operation, of which there need be no node; it is found out where nothing is."""
+    cdef uint64_t codes = out_code + 1
+    cdef Known* found
+    cdef int code
+    for code in in_codes:
+        codes = codes * 32 + code + 1
+    codes = codes * 16 + OP
+    found = slot_of(<void*>op_def, codes)
+    if found.way == UNKNOWN or found.op_def != <void*>op_def or found.codes != codes:
+        return learn_as(OP, op_def, in_codes, out_code, codes, device.loops)
+    return found
 
 
 cdef Size price_of(int kind, object op_def, int way) except -1:

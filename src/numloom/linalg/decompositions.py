@@ -5,8 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.linalg import LinAlgError
 
+from numloom.api.at_once import at_once
 from numloom.api.elementwise import absolute, conjugate, copysign, isfinite
 from numloom.api.indexing import take_along_axis
 from numloom.api.reductions import all as all_true
@@ -18,6 +20,7 @@ from numloom.base.dtypes import KINDS
 from numloom.base.release import FROM_2_5
 from numloom.graph.node import tracing
 from numloom.linalg.arguments import factored, matrices, square_matrices, working_code
+from numloom.ops.factorizations import SMALL
 
 Array = Any
 
@@ -51,6 +54,7 @@ class SVDResult(NamedTuple):
     Vh: Array
 
 
+@at_once(lambda a: np.linalg.cholesky(a), most=SMALL)
 def cholesky(a: Any, /, *, upper: bool = False) -> Array:
     """The Cholesky factor of Hermitian, positive definite matrices.
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.linalg import LinAlgError
 
+from numloom.api.at_once import at_once
 from numloom.api.creation import empty, zeros
 from numloom.api.elementwise import conjugate, isinf, where
 from numloom.api.products import matmul
@@ -23,6 +24,7 @@ from numloom.graph.layout import broadcast_shapes
 from numloom.linalg.arguments import REAL, WIDE, factored, matrices, square_matrices, working_code
 from numloom.linalg.decompositions import svd
 from numloom.linalg.norms import squares
+from numloom.ops.factorizations import SMALL
 
 Array = Any
 
@@ -34,6 +36,7 @@ class SlogdetResult(NamedTuple):
     logabsdet: Array
 
 
+@at_once(lambda a, b: np.linalg.solve(a, b) if b.ndim == 1 or a.ndim == b.ndim == 2 else None, most=SMALL // 2)
 def solve(a: Any, b: Any) -> Array:
     """Solutions x of ``a @ x = b``.
 
@@ -82,6 +85,7 @@ def solve(a: Any, b: Any) -> Array:
     return result.reshape(result.shape[:-1]) if vector else result
 
 
+@at_once(lambda a: np.linalg.inv(a), most=SMALL)
 def inv(a: Any) -> Array:
     """Inverses of square matrices.
 
@@ -103,6 +107,7 @@ def inv(a: Any) -> Array:
     return factored("inv", array, working_code(array), check=True)[0]
 
 
+@at_once(lambda a: np.linalg.det(a), most=SMALL)
 def det(a: Any) -> Array:
     """Determinants of square matrices.
 

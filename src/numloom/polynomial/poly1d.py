@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.at_once import RECORDED, at_once
 from numloom.api.calling import traced
 from numloom.api.creation import arange, ones, zeros, zeros_like
 from numloom.api.elementwise import add, subtract
@@ -220,6 +221,15 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 # ---------------------------------------------------------------- values and fits
 
 
+def _host_polyval(p: Any, x: Any) -> Any:
+    """Horner's rule by NumPy's own numbers; complex ones are multiplied otherwise there."""
+    if "c" in (np.asarray(p).dtype.kind, np.asarray(x).dtype.kind):
+        return None
+    with np.errstate(all="ignore"):
+        return np.polyval(p, x)
+
+
+@at_once(_host_polyval, most=RECORDED, pending=False)
 def polyval(p: Any, x: Any) -> Any:
     """Values of a polynomial, by Horner's rule.
 

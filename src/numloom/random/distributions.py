@@ -45,6 +45,11 @@ from numloom.random.parameters import (
     whole,
 )
 
+try:
+    from numloom.random import _drawn  # type: ignore[attr-defined]
+except ImportError:
+    _drawn = None
+
 Array = Any
 
 _REAL, _WHOLE = "d", "q"
@@ -54,6 +59,11 @@ _PUBLIC = {
     "random_normal": "standard_normal",
     "random_exponential": "standard_exponential",
 }
+
+
+_NUMBERS = (float, int)
+_MOST_WIDTH = 1e300
+_FLOATS = {name: ELEMENTWISE[f"{name}64"] for name in _PUBLIC}
 
 
 class Distributions:
@@ -73,9 +83,17 @@ class Distributions:
     def _sampled(self, name: str, chars: str, size: Any, *parameters: Parameter) -> Array:
         return self.draw(f"random_{name}", drawn_shape(size, *parameters), *parameters, chars=chars)
 
-    @drawn
     def _floats(self, name: str, size: Any, dtype: Any = np.float64, out: Any = None) -> Array:
         """Numbers of a row that exists for float32 and float64."""
+        few = self._few(name, size) if dtype is np.float64 and out is None else None
+        return self._recorded_floats(name, size, dtype, out) if few is None else few
+
+    def _few(self, name: str, size: Any) -> Array | None:
+        """One number, or a short vector, of float64, drawn at once; None where draws are recorded."""
+        return None if _drawn is None else _drawn.floats(self._bit_generator, _FLOATS[name], F64, size)
+
+    @drawn
+    def _recorded_floats(self, name: str, size: Any, dtype: Any, out: Any) -> Array:
         code = code_of(dtype)
         if code not in (F32, F64):
             raise TypeError(f"Unsupported dtype {DTYPES[code]!r} for {_PUBLIC[name]}")
@@ -112,12 +130,11 @@ class Distributions:
 
     def _scaled(self, standard: Any, loc: Any, scale: Any, size: Any) -> Array:
         loc, scale = real(loc), not_negative(scale, "scale")
-        result = _times(standard(drawn_shape(size, loc, scale)), scale)
+        result = _times(standard(drawn_shape(size, loc, scale) or None), scale)
         return result if isinstance(loc, float) and loc == 0 else result + on_device(loc)
 
     # ------------------------------------------------------------ continuous, by transformation
 
-    @drawn
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Array:
         """Uniform in [low, high).
 
@@ -133,13 +150,21 @@ class Distributions:
         OverflowError
             If ``high - low`` is not finite.
         """
+        if type(low) in _NUMBERS and type(high) in _NUMBERS and 0 <= high - low < _MOST_WIDTH:
+            few = self._few("random_uniform", size)
+            if few is not None:
+                return few if (low, high) == (0, 1) else few * float(high - low) + float(low)
+        return self._recorded_uniform(low, high, size)
+
+    @drawn
+    def _recorded_uniform(self, low: Any, high: Any, size: Any) -> Array:
         low, high = real(low), real(high)
         shape = drawn_shape(size, low, high)
         if isinstance(low, float) and isinstance(high, float):
             if not np.isfinite(high - low):
                 raise OverflowError("high - low range exceeds valid bounds")
             width = refuse(high - low, high < low, "high - low < 0")
-            result = self._uniform(shape)
+            result = self._uniform(shape or None)
             return result if (low, high) == (0, 1) else result * width + low
         if not isinstance(low, ndarray) and not isinstance(high, ndarray):
             with np.errstate(all="ignore"):
@@ -152,7 +177,6 @@ class Distributions:
         width = refuse(width, np.signbit(width) if not isinstance(width, ndarray) else width < 0, "high - low < 0")
         return self._uniform(shape) * on_device(width) + on_device(low)
 
-    @drawn
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Array:
         """Normal with mean `loc` and deviation `scale` (Box and Muller 1958).
 
@@ -169,11 +193,25 @@ class Distributions:
         >>> nl.random.default_rng(3).normal([0, 100], [1, 10], (2000, 2)).mean(0).round(-1).tolist()
         [0.0, 100.0]
         """
-        return self._scaled(self._normal, loc, scale, size)
+        few = self._few("random_normal", size) if type(loc) in _NUMBERS and _is_scale(scale) else None
+        if few is None:
+            return self._recorded_normal(loc, scale, size)
+        few = few if scale == 1 else few * float(scale)
+        return few if loc == 0 else few + float(loc)
 
     @drawn
+    def _recorded_normal(self, loc: Any, scale: Any, size: Any) -> Array:
+        return self._scaled(self._normal, loc, scale, size)
+
     def exponential(self, scale: Any = 1.0, size: Any = None) -> Array:
         """Exponential with mean `scale`."""
+        few = self._few("random_exponential", size) if _is_scale(scale) else None
+        if few is None:
+            return self._recorded_exponential(scale, size)
+        return few if scale == 1 else few * float(scale)
+
+    @drawn
+    def _recorded_exponential(self, scale: Any, size: Any) -> Array:
         return self._scaled(self._exponential, 0.0, scale, size)
 
     @drawn
@@ -532,6 +570,11 @@ class Distributions:
         if not valid and check_valid == "warn":
             warnings.warn("covariance is not symmetric positive-semidefinite.", RuntimeWarning, stacklevel=3)
         return matmul(self._normal(shape), asarray(np.ascontiguousarray(factor.T))) + on_device(centre)
+
+
+def _is_scale(scale: Any) -> bool:
+    """Whether this is a number that scales numbers that are drawn at once."""
+    return type(scale) in _NUMBERS and 0 < scale < _MOST_WIDTH
 
 
 def _times(result: Array, scale: Parameter) -> Array:

@@ -62,11 +62,11 @@ class RandomState(Orders):
 
     def rand(self, *args: int) -> Array:
         """Uniform in [0, 1), the shape given as arguments."""
-        return self._uniform(args)
+        return self._uniform(args or None)
 
     def randn(self, *args: int) -> Array:
         """Standard normal, the shape given as arguments."""
-        return self._normal(args)
+        return self._normal(args or None)
 
     def standard_normal(self, size: Any = None) -> Array:
         """Normal with mean 0 and deviation 1."""

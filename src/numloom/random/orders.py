@@ -21,9 +21,16 @@ from numloom.random.distributions import MOST_COLOURS, Distributions, split_betw
 from numloom.random.draws import drawn
 from numloom.random.parameters import apply, drawn_shape, refuse, shape_of
 
+try:
+    from numloom.random import _drawn  # type: ignore[attr-defined]
+except ImportError:
+    _drawn = None
+
 Array = Any
 
 _WORD = 1 << 64
+_LIMIT = 1 << 62
+_BELOW = ELEMENTWISE["random_below64"]
 _SPARSE = 1 << 16
 """Populations from here on are not sorted for a sample of less than a sixteenth."""
 
@@ -41,8 +48,20 @@ class Orders(Distributions):
 
     # ------------------------------------------------------------ whole numbers
 
-    @drawn
     def _integers(self, low: Any, high: Any, size: Any, dtype: Any, endpoint: bool, name: str) -> Array:
+        few = None
+        if type(low) is int and (high is None or type(high) is int) and (dtype is np.int64 or dtype is int):
+            few = self._few_integers(0 if high is None else low, (low if high is None else high) - (not endpoint), size)
+        return self._recorded_integers(low, high, size, dtype, endpoint, name) if few is None else few
+
+    def _few_integers(self, first: int, last: int, size: Any) -> Array | None:
+        """One whole number between these, or a short vector of such, drawn at once; None where draws are recorded."""
+        if _drawn is None or not -_LIMIT <= first <= last < _LIMIT:
+            return None
+        return _drawn.integers(self._bit_generator, _BELOW, U64, size, first % _WORD, last - first + 1, I64)
+
+    @drawn
+    def _recorded_integers(self, low: Any, high: Any, size: Any, dtype: Any, endpoint: bool, name: str) -> Array:
         try:
             code = code_of(dtype)
         except TypeError:

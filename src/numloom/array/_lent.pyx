@@ -1,0 +1,284 @@
+# cython: boundscheck=False, wraparound=False
+"""NumPy's functions on small memory of the host, at once: see `numloom.api.at_once` for when.
+
+Operands are lent to the function as NumPy arrays over their own memory, and what it gives is copied to memory of ours.
+Nothing is recorded, and no routine is looked for. None where it is not for here.
+"""
+
+cimport numpy as np
+from cpython.ref cimport PyObject, Py_INCREF
+from libc.math cimport NAN
+from libc.stdint cimport intptr_t
+from libc.string cimport memcpy
+
+from numloom.array._indexing cimport at_hand
+from numloom.array.ndarray cimport ndarray, of_number, wrap
+from numloom.array.storage cimport Storage
+from numloom.device.memory cimport Buffer, Pool
+from numloom.device.registry cimport beside, current
+from numloom.engine._indexing cimport new_value
+from numloom.engine._numbers cimport is_host
+from numloom.engine.look cimport is_quiet
+from numloom.graph.build cimport one_tuple
+from numloom.graph.node cimport Node
+from numloom.graph.replay cimport learning
+
+from functools import partial
+
+import numpy
+
+from numloom.base.config import config
+from numloom.base.dtypes import DTYPES, F64 as _F64
+from numloom.engine.state import counters
+from numloom.graph import node as _node
+
+cdef extern from "numpy/arrayobject.h":
+    object PyArray_NewFromDescr(
+        type subtype, np.dtype descr, int nd, np.npy_intp* dims, np.npy_intp* strides, void* data, int flags, PyObject* obj
+    )
+    int PyArray_SetBaseObject(np.ndarray array, object base) except -1
+    void PyArray_ScalarAsCtype(object scalar, void* to)
+
+np.import_array()
+
+cdef enum:
+    NATIVE = 14  # dtypes that NumPy has, by their codes
+    NUMBERS = 32  # NumPy's numbers of its own dtypes
+    MOST_AXES = 32
+
+MOST_WHOLE = 1 << 53  # integers to here are numbers of float64
+cdef int LEAF = _node.LEAF, F64 = _F64
+cdef object dtypes = DTYPES
+cdef bint verifying = config.verify
+cdef type HOST = numpy.ndarray, GENERIC = numpy.generic
+cdef int codes[NUMBERS]  # by NumPy's numbers
+for _code in range(NUMBERS):
+    codes[_code] = -1
+for _code in range(NATIVE):
+    codes[DTYPES[_code].num] = _code
+
+
+def _set_verify(value):
+    global verifying
+    verifying = value
+
+
+config.listen("verify", _set_verify)
+
+
+cdef np.ndarray lent(ndarray array, Py_ssize_t most, bint pending):
+    """An array's memory as an array of NumPy's that keeps it; what is `pending` is computed first, or left."""
+    cdef np.npy_intp shape[MOST_AXES]
+    cdef np.npy_intp strides[MOST_AXES]
+    cdef int axis, rank = len(array._shape)
+    cdef Py_ssize_t size = 1
+    cdef Storage storage
+    cdef Node node
+    cdef np.ndarray seen
+    cdef void* start
+    if array.code >= NATIVE or rank > MOST_AXES:
+        return None
+    for axis in range(rank):
+        shape[axis] = array._shape[axis]
+        strides[axis] = array._strides[axis]
+        size *= shape[axis]
+    if size > most:
+        return None
+    if array.held is None:
+        owner = array
+        start = <void*>array.number
+    else:
+        if array.held.value.tree or not pending and array.held.value.kind != LEAF:
+            return None
+        storage = at_hand(array, most)
+        if storage is None:
+            return None
+        node = storage.value
+        if node.code != array.code or node.attr is None or not is_quiet(node.buffer):
+            return None
+        owner = node.buffer
+        start = <void*><intptr_t>((<Buffer>owner).ptr + array.offset)
+    dtype = dtypes[array.code]
+    Py_INCREF(dtype)  # NumPy takes this reference
+    seen = PyArray_NewFromDescr(HOST, dtype, rank, shape, strides, start, 0, NULL)
+    Py_INCREF(owner)  # and this one
+    PyArray_SetBaseObject(seen, owner)
+    return seen
+
+
+cdef object given(object operand, Py_ssize_t most, bint pending, bint* ours):
+    """An operand as NumPy's functions take it; NotImplemented where that is not for here."""
+    cdef list parts
+    kind = type(operand)
+    if kind is ndarray:
+        ours[0] = True
+        seen = lent(operand, most, pending)
+        return NotImplemented if seen is None else seen
+    if kind is int or kind is float or kind is str or operand is None:
+        return operand
+    if kind is not tuple and kind is not list:
+        return NotImplemented
+    parts = []
+    for part in operand:
+        part = given(part, most, pending, ours)
+        if part is NotImplemented:
+            return part
+        parts.append(part)
+    return parts if kind is list else tuple(parts)
+
+
+cdef object kept(object found, Pool pool):
+    """What a function gave as an array of ours, or several; None of what is none, or lies in another order than C's."""
+    cdef double number[2]
+    cdef np.ndarray host
+    cdef Buffer buffer
+    cdef Py_ssize_t size, axis
+    cdef int code
+    cdef list parts
+    kind = type(found)
+    if kind is HOST:
+        host = found
+        code = codes[np.PyArray_TYPE(host)] if np.PyArray_TYPE(host) < NUMBERS else -1
+        if code < 0 or not np.PyArray_NDIM(host) or not np.PyArray_IS_C_CONTIGUOUS(host):
+            return None
+        size = np.PyArray_NBYTES(host)
+        buffer = pool.allocate(size if size else 1)
+        memcpy(<void*><intptr_t>buffer.ptr, np.PyArray_DATA(host), size)
+        if np.PyArray_NDIM(host) == 1:
+            shape = (<Py_ssize_t>np.PyArray_DIM(host, 0),)
+        else:
+            shape = tuple([<Py_ssize_t>np.PyArray_DIM(host, axis) for axis in range(np.PyArray_NDIM(host))])
+        return wrap(new_value(buffer, code, one_tuple(shape), True))
+    if kind is float:
+        number[0] = <double>found
+        return of_number(F64, number)
+    if isinstance(found, GENERIC):
+        size = (<np.dtype>found.dtype).num
+        code = codes[size] if size < NUMBERS else -1
+        if code < 0:
+            return None
+        PyArray_ScalarAsCtype(found, number)
+        return of_number(code, number)
+    if kind is not tuple:
+        return None
+    parts = []
+    for part in found:
+        part = kept(part, pool)
+        if part is None:
+            return None
+        parts.append(part)
+    return tuple(parts)
+
+
+cdef object called(object function, tuple operands, dict options, Py_ssize_t most, bint pending, bint anywhere):
+    """What a function of NumPy's gives for operands of which each array has at most so many elements.
+
+    With `pending` those that are not computed are; not `anywhere` says that no GPU may be there.
+    """
+    cdef bint ours = False
+    cdef list arguments = []
+    cdef dict named = options
+    if learning() or not is_host() or counters.profiler is not None:
+        return None
+    device = current()
+    near = beside(device)
+    if near is not None:
+        if not anywhere:
+            return None
+        device = near
+    for operand in operands:
+        operand = given(operand, most, pending, &ours)
+        if operand is NotImplemented:
+            return None
+        arguments.append(operand)
+    if options:
+        named = {}
+        for name, operand in options.items():
+            operand = given(operand, most, pending, &ours)
+            if operand is NotImplemented:
+                return None
+            named[name] = operand
+    if not ours:
+        return None
+    try:
+        found = function(*arguments, **named) if named else function(*arguments)
+    except Exception:  # The full way says it in its own words.
+        return None
+    return kept(found, device.pool)
+
+
+def entered(object function, object numpys, object names, Py_ssize_t most, bint pending, bint anywhere, object compared):
+    """A function that takes this way where it can; what both ways give is `compared` where that is wanted."""
+
+    def call(*args, **options):
+        found = None
+        if not options or names.issuperset(options):
+            found = called(numpys, args, options, most, pending, anywhere)
+        if found is None:
+            return function(*args, **options)
+        return compared(found, partial(function, *args, **options)) if verifying else found
+
+    return call
+
+
+cdef inline double between(double x, const double* points, const double* values, Py_ssize_t count, double low, double high) noexcept:
+    """Piecewise linear interpolation as `numloom.api.calculus.interp` records it; NaN where it must look closer."""
+    cdef Py_ssize_t first = 0, last = count, middle
+    cdef double slope
+    if x == points[count - 1]:
+        return values[count - 1]
+    if x < points[0]:
+        return low
+    if x > points[count - 1]:
+        return high
+    if count == 1:
+        return NAN
+    while first < last:  # As NumPy's searchsorted, whatever the points' order.
+        middle = first + ((last - first) >> 1)
+        if x < points[middle] or points[middle] != points[middle]:
+            last = middle
+        else:
+            first = middle + 1
+    first = min(max(first - 1, 0), count - 2)
+    if x == points[first]:
+        return values[first]
+    slope = (values[first + 1] - values[first]) / (points[first + 1] - points[first])
+    return slope * (x - points[first]) + values[first]
+
+
+def interpolated(object x, object xp, object fp, object left=None, object right=None):
+    """`np.interp` of numbers of float64; None of others, and where a result is NaN."""
+    cdef np.ndarray points, values, where, result
+    cdef double low, high, value
+    cdef Py_ssize_t place, count
+    if type(xp) is not HOST or type(fp) is not HOST:
+        return None
+    points, values = xp, fp
+    count = np.PyArray_SIZE(points)
+    if not (is_line(points) and is_line(values)) or not count or np.PyArray_SIZE(values) != count:
+        return None
+    low = (<double*>np.PyArray_DATA(values))[0] if left is None else left
+    high = (<double*>np.PyArray_DATA(values))[count - 1] if right is None else right
+    if type(x) is float or type(x) is int and -MOST_WHOLE <= x <= MOST_WHOLE:
+        low = between(x, <double*>np.PyArray_DATA(points), <double*>np.PyArray_DATA(values), count, low, high)
+        return None if low != low else low
+    if type(x) is not HOST:
+        return None
+    where = x
+    if np.PyArray_TYPE(where) != np.NPY_DOUBLE or not np.PyArray_ISCARRAY_RO(where):
+        return None
+    result = numpy.empty_like(where)
+    for place in range(np.PyArray_SIZE(where)):
+        value = between(
+            (<double*>np.PyArray_DATA(where))[place], <double*>np.PyArray_DATA(points), <double*>np.PyArray_DATA(values),
+            count, low, high,
+        )
+        if value != value:
+            return None
+        (<double*>np.PyArray_DATA(result))[place] = value
+    return result if np.PyArray_NDIM(result) else (<double*>np.PyArray_DATA(result))[0]
+
+
+cdef bint is_line(np.ndarray host) noexcept:
+    """Whether this is a dense vector of float64."""
+    return np.PyArray_NDIM(host) == 1 and np.PyArray_TYPE(host) == np.NPY_DOUBLE and np.PyArray_ISCARRAY_RO(host)
