@@ -246,3 +246,15 @@ def test_random_programs() -> None:
             np.testing.assert_array_equal(nl.asnumpy(mine), host, err_msg=str(seed))
         for wanted, found in later:
             np.testing.assert_array_equal(nl.asnumpy(found), wanted, err_msg=str(seed))
+
+
+@pytest.mark.parametrize(("offset", "step"), [(2, -1), (3, 2), (0, 0), (8, 4), (1, 8), (24, -8)])
+def test_a_number_in_elements_that_lie_over_each_other(offset: int, step: int) -> None:
+    """In part: of bytes that two elements have, those of the last one stay, and elements may begin anywhere."""
+    start = np.arange(12.0) / 3
+    host, ours = start.copy(), nl.asarray(start)
+    nl.evaluate(ours)
+    for base, xp in ((host, np), (ours, nl)):
+        xp.ndarray((3,), "f8", base, offset, (step,))[...] = 1
+        xp.ndarray((2, 2), "f4", base, 40, (4, -2))[...] = 2.5
+    assert nl.asnumpy(ours).tobytes() == host.tobytes()

@@ -75,7 +75,7 @@ def test_functions_of_later_modules_are_public_whichever_way_they_come():
 from numloom.fft import fft
 import numloom as nl
 assert nl.fft.fft is fft and nl.kernel is nl.kernel is vars(nl)["kernel"]
-assert type(nl.polyval) is type(fft) is type(nl.kernel)
-assert all(hasattr(f, "__wrapped__") or hasattr(f, "is_door") for f in (fft, nl.polyval)), "not as users call it"
+assert type(nl.polyfit) is type(fft) is type(nl.kernel)
+assert all(hasattr(f, "__wrapped__") or hasattr(f, "is_door") for f in (fft, nl.polyfit)), "not as users call it"
 """
     modules_after(program)

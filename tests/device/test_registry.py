@@ -127,11 +127,11 @@ class Gpu(CpuDevice):
 registry._devices["cuda"] = Gpu()
 registry.missing = lambda name: None
 registry.use("cuda")
-x = nl.zeros(10) + 1
+x = nl.zeros(10_000) + 1  # which waits; few numbers are there at once
 child = os.fork()
 if child == 0:
     status = 0
-    for ask in (x.get, lambda: nl.ones(10) * 2 + x, lambda: (x * 2).sum().item(), lambda: nl.synchronize(),
+    for ask in (x.get, lambda: nl.ones(10_000) * 2 + x, lambda: (x * 2).sum().item(), lambda: nl.synchronize(),
                 lambda: str(x), lambda: registry.get("cuda").allocate(8)):
         try:
             result = ask()

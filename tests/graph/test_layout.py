@@ -288,3 +288,14 @@ def test_unknown_extents_are_numpys(size: int, new_shape: tuple[int, ...]) -> No
         assert str(found.value) == str(error)
         return
     assert resolve_shape(size, new_shape) == expected
+
+
+def test_copies_of_axes_of_one_element_lie_as_numpys() -> None:
+    """Whatever the stride of such an axis is: it says nothing of the order."""
+    for shape in itertools.product((1, 2, 3), repeat=3):
+        whole = np.zeros(shape)
+        for axes in itertools.permutations(range(3)):
+            for steps in itertools.product((1, -1, 2), repeat=3):
+                a = whole.transpose(axes)[tuple(slice(None, None, step) for step in steps)]
+                for order in "KCFA":
+                    assert strides_in_order(a.shape, a.strides, 8, order) == a.copy(order).strides

@@ -91,6 +91,8 @@ def fill(array: Any, value: Any) -> None:
     if type(value) is not float and type(value) is not int:
         if isinstance(value, (list, tuple)) or bool(getattr(value, "shape", None)):
             listed = isinstance(value, (list, tuple)) and DTYPES[array.code].kind in "iuc"
+            if not listed:
+                assigned_value(value, array.code)  # Sparse arrays say more.
             raise (TypeError if listed else ValueError)("setting an array element with a sequence.")
         assigned_value(value, array.code)
     if not array.writeable:

@@ -58,7 +58,7 @@ cdef bint fill_part(
     if not size:
         return False
     start[1] = <char*><intptr_t>(<Buffer>node.buffer).ptr + offset
-    if len(shape) == 1 and <Py_ssize_t>strides[0] == itemsize:
+    if len(shape) == 1 and <Py_ssize_t>strides[0] == itemsize and <intptr_t>start[1] % itemsize == 0:
         fill_dense(start[1], size, number, itemsize)
         return True
     start[0] = <char*>number
@@ -68,6 +68,8 @@ cdef bint fill_part(
         space.shape[axis] = <Py_ssize_t>shape[axis]
         space.strides[0][axis] = 0
         space.strides[1][axis] = <Py_ssize_t>strides[axis]
+    if overlaps(&space, itemsize):  # In part, as bytes may: the last one stays.
+        return False
     simplify(space)
     copy_all(itemsize, start, space)
     return True

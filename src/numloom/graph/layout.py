@@ -127,7 +127,11 @@ def strides_in_order(shape: Shape, strides: Shape, itemsize: int, order: str) ->
         return c_strides(shape, itemsize)
     if order == "F":
         return f_strides(shape, itemsize)
-    return strides if is_dense_order(shape, strides, itemsize) else copy_strides(shape, strides, itemsize)
+    if is_c_contiguous(shape, strides, itemsize):  # The stride of an axis of extent 1 says nothing.
+        return c_strides(shape, itemsize)
+    if is_f_contiguous(shape, strides, itemsize):
+        return f_strides(shape, itemsize)
+    return copy_strides(shape, strides, itemsize)
 
 
 def k_order(ndim: int, operands: Sequence[Shape]) -> list[int]:
