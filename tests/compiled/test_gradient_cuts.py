@@ -669,6 +669,63 @@ def test_what_is_generated_or_given_is_a_constant() -> None:
             assert nl.grad(cost, x).tolist() == (np.ones(3) * y.get()).tolist()
 
 
+@pytest.mark.parametrize("looked", [False, True])
+@pytest.mark.parametrize("count", [3, 9000])
+def test_what_was_computed_of_generated_arrays(count: int, looked: bool) -> None:
+    """Somebody who has the array may ask for its gradient; of what was made on the way nobody can."""
+    for make in (lambda: nl.zeros(count), lambda: nl.arange(count) * 1.0, lambda: nl.asarray(0.5)):
+        z = make()
+        y = z * 2 + 1
+        if looked:
+            str(y)
+        with nl.symbolic():
+            cost = (y**2).sum() + z.sum()
+        with pytest.raises(nl.CutError, match="computed outside"):
+            nl.grad(cost, z)
+    x = nl.ones(count)
+    y = nl.zeros(count) + 1
+    if looked:
+        str(y)
+    with nl.symbolic():
+        cost = (x * y).sum()
+    assert nl.grad(cost, x)[:3].tolist() == [1.0] * 3
+
+
+@pytest.mark.parametrize("looked", [False, True])
+def test_a_copy_from_outside_of_the_tree(looked: bool) -> None:
+    x = nl.array([1.0, 2.0, 3.0])
+    for copied in (x.copy(), copy.copy(x), copy.deepcopy(x), nl.array(x), x.copy("F"), nl.copy(x)):
+        if looked:
+            str(copied)
+        with nl.symbolic():
+            cost = (copied * x).sum()
+        # The same values until one of both is written; or, from before the first tree, they are computed from those.
+        try:
+            assert nl.grad(cost, x).tolist() == [2.0, 4.0, 6.0]
+        except nl.CutError as error:
+            assert "computed outside" in str(error)
+    nl.symbol("s", (3,))
+    copied, other = x.copy(), nl.ones(3)
+    with nl.symbolic():
+        cost = (copied * other).sum()
+    assert nl.grad(cost, other).tolist() == [1.0, 2.0, 3.0]
+
+
+def test_trees_stored_in_arrays_that_were_looked_at() -> None:
+    s = nl.symbol("s", (3,))
+    for put in (
+        lambda z: z.__setitem__(0, s[0]),
+        lambda z: z.__setitem__((slice(0, 1),), s[0]),
+        lambda z: z[:1].fill(s[0]),
+        lambda z: z.__setitem__(slice(0, 1), s[:1]),
+    ):
+        for make in (lambda: nl.zeros(3), lambda: nl.array([0.0, 0.0, 0.0]), lambda: nl.arange(3) * 0.0):
+            z = make()
+            str(z)
+            put(z)
+            assert nl.function([s], (z * s).sum())([2.0, 3.0, 4.0]).item() == 4.0
+
+
 def test_a_cast_that_was_looked_at() -> None:
     x = nl.array([1.0, 2.0, 3.0])
     y = x.astype("f4")

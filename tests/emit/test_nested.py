@@ -116,7 +116,7 @@ def test_what_is_stored() -> None:
         "of everything": [distances(x, c).sum()],
         "few threads": [distances(x[:3], nl.concatenate([x] * 90)).min(1)],
         "long rows": [((x.T[:, None] - x.T[None]) ** 2).sum(-1).min(1)],
-        "counters": [((x[:, None] - c[None]) ** nl.arange(32)).sum(-1).min(1)],
+        "counters": [((x[:, None] - c[None]) ** nl.arange(0, 64, 2)).sum(-1).min(1)],
     }  # fmt: skip
     for name, outputs in tables.items():
         plan, _ = planned(outputs)

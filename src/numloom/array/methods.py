@@ -16,11 +16,12 @@ from numloom.array.ndarray import assign, assigned_value, bind, later, ndarray, 
 from numloom.array.storage import read, read_only
 from numloom.array.subscript import in_c_order, new_basic, recut, squeezed
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F32, F64, ITEMSIZES, code_of
+from numloom.base.tracebacks import note_call, waits
 from numloom.device.registry import current
 from numloom.engine.evaluate import at_hand
 from numloom.graph.build import cast, copied
 from numloom.graph.layout import named_order, strides_in_order
-from numloom.graph.node import VIEW
+from numloom.graph.node import VIEW, register
 from numloom.graph.replay import learning
 
 _ONE_AXIS = (-1,)
@@ -89,6 +90,8 @@ def fill(array: Any, value: Any) -> None:
         If the value has several elements, or is a list.
     """
     if type(value) is not float and type(value) is not int:
+        if waits(value):
+            note_call(fill, (array, value), {})  # Which says that nothing is written before a call.
         if isinstance(value, (list, tuple)) or bool(getattr(value, "shape", None)):
             listed = isinstance(value, (list, tuple)) and DTYPES[array.code].kind in "iuc"
             if not listed:
@@ -105,7 +108,8 @@ def copy(array: Any, order: str | None = "C") -> Any:
     storage = storage_of(array)
     order = "C" if order is None else order
     flat = order == "C" or (order == "K" and in_c_order(array._shape, array._strides, ITEMSIZES[array.code]))
-    if cython.compiled and flat and array._shape and not storage.pins:
+    # In trees, the same values until one of both is written: a gradient follows them.
+    if cython.compiled and flat and array._shape and not storage.pins and not register.trees:
         node = dense_copy(storage.value, array.code, array.offset, array._shape, array._strides)
         if node is not None:
             return wrap(node)

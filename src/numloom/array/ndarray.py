@@ -707,7 +707,8 @@ def assign(array: Any, found: Basic, value: Any) -> None:
         and (given._strides is found.strides or given._strides == found.strides)
     ):
         return  # What `x[i] += y` assigns last is what is there already.
-    if (found.scalar and (given is None or not given._shape) and _is_at_hand(array)) and write_number(
+    known = given is None or not (given._shape or (given.held is not None and given.held.value.tree))
+    if (found.scalar and known and _is_at_hand(array)) and write_number(
         storage_of(array), array.code, found.offset, value if given is None else number_of(given)
     ):
         was_stored(storage_of(array).value, given is not None)

@@ -185,7 +185,7 @@ cdef Node dense_copy(Node node, int code, Py_ssize_t offset, tuple shape, tuple 
             space.shape[axis] = <Py_ssize_t>shape[axis]
             space.strides[0][axis] = <Py_ssize_t>strides[axis]
         pack(&space, 0, itemsize, start, <char*><intptr_t>buffer.ptr)
-    return new_value(buffer, code, shape, node.result)
+    return new_value(buffer, code, shape, True)
 
 
 cdef object listed(Node node, int code, Py_ssize_t offset, tuple shape, tuple strides):

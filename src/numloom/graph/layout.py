@@ -127,6 +127,8 @@ def strides_in_order(shape: Shape, strides: Shape, itemsize: int, order: str) ->
         return c_strides(shape, itemsize)
     if order == "F":
         return f_strides(shape, itemsize)
+    if 0 in shape:
+        return strides if is_dense_order(shape, strides, itemsize) else copy_strides(shape, strides, itemsize)
     if is_c_contiguous(shape, strides, itemsize):  # The stride of an axis of extent 1 says nothing.
         return c_strides(shape, itemsize)
     if is_f_contiguous(shape, strides, itemsize):

@@ -600,8 +600,8 @@ def become_leaf(node: Node, buffer: Any) -> None:
         node.attr = 0
     base = node.args[0] if node.kind == _UPDATE else None
     for arg in node.args:
-        # Else it is generated, or what was given is written to.
-        if arg.kind >= _VIEW or arg.result or (arg.kind == _LEAF and arg is not base):
+        # Else nobody has it who could ask for its gradient; or what was given is written to.
+        if arg.kind >= _VIEW or arg.result or (arg.storages and arg is not base):
             node.result = True
     node.kind = _LEAF
     signature = node.signature
