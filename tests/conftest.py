@@ -98,9 +98,11 @@ def pytest_configure(config: pytest.Config) -> None:
         if getattr(nl.config, name) != value:
             setattr(nl.config, name, value)
     from numloom.device import registry
-    from numloom.engine import kept_plans
+    from numloom.engine import kept_plans, unplanned
 
     kept_plans.kept = False  # The planner is tested, whichever suite ran here before; that has its own tests.
+    if unplanned._unplanned is not None:  # No test waits longer for a plan since it is a process's first one.
+        unplanned._unplanned.set_worth(unplanned.WORTH, unplanned.PLANNING, 0)
     if device == "beside":
         from apart import stand_in
 

@@ -229,7 +229,7 @@ def test_compile() -> None:
         found = step({"w": host}, k, flip=flip)
         np.testing.assert_array_equal(found["w"].get(), (-1 if flip else 1) * host * k)
         assert found["s"][1] is None
-    assert len(step.known) == 5
+    assert len(step.known.entries) == 5
 
     @nl.compile(host=True)
     def twice(x: Any) -> Any:

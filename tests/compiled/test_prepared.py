@@ -340,7 +340,7 @@ def test_draws_go_on() -> None:
         expected = (1 + plain.standard_normal((50, 3)).get()) @ np.ones((3, 2))
         np.testing.assert_allclose(function(given).get(), expected, rtol=1e-12)
     if current().name != "reference" and nl.config.executor != "reference":
-        assert next(iter(function.known.values()))._single.plainly[-1].prepared is not None
+        assert next(iter(function.known.entries.values()))._single.plainly[-1].prepared is not None
 
 
 def test_constants_that_are_given_as_arguments() -> None:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(Launch is None, reason="the core is not compiled
 
 
 def scripts_of(remembered):
-    return [script for script in remembered.known.values() if type(script) is Script]
+    return [script for script in remembered.known.entries.values() if type(script) is Script]
 
 
 @pytest.mark.parametrize("shape, axes, count", [((50,), (0,), 30), ((9, 7), (0, 1), 80), ((40, 3), (0,), 100)])

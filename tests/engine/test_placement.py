@@ -335,7 +335,7 @@ def test_long_chains_of_small_values_stay_on_the_host(device: Any) -> None:
     expected = np.arange(10.0)
     for _ in range(40):
         expected = expected * 0.9 + np.arange(10.0)
-    unplanned._unplanned.set_worth(50_000, 1_000)
+    unplanned._unplanned.set_worth(50_000, 1_000, 0)
     try:
         for _ in range(30):
             y = x
@@ -343,5 +343,5 @@ def test_long_chains_of_small_values_stay_on_the_host(device: Any) -> None:
                 y = y * 0.9 + x
             assert is_on_host(y) and y.tolist() == expected.tolist()
     finally:
-        unplanned._unplanned.set_worth(unplanned.WORTH, unplanned.PLANNING)
+        unplanned._unplanned.set_worth(unplanned.WORTH, unplanned.PLANNING, 0)
     assert device.pool.used == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from random import Random
 from typing import Any
@@ -44,6 +46,21 @@ def test_what_takes_long_gets_a_plan() -> None:
         few = plans_made(lambda: [work(k) for k in range(1, 300)])
         many = plans_made(lambda: [work(k) for k in range(runs)])
     assert (few, many) == (0, 1)
+
+
+def test_the_first_plan_of_a_process_waits() -> None:
+    """What makes plans takes long to load, so all small work together comes first to about that time."""
+    text = """
+import sys
+import numloom as nl
+x = nl.arange(64.0)
+for runs in (5_000, 100_000):
+    for _ in range(runs):
+        float((x * 2 - 1).sum())
+    print("numloom.plan.plan" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True"]
 
 
 def test_large_work_has_a_plan_at_once() -> None:

@@ -48,8 +48,8 @@ KNOWN = ("C", "F", "part", "one axis", "repeated")
 
 def forget_tries(plain: Plain) -> None:
     """What earlier tests called and could not be learned is tried again."""
-    plain.traces.met.clear()
-    plain.keeping.met.clear()
+    plain.traces.met.forget()
+    plain.keeping.met.forget()
 
 
 def chain(array: Any) -> list[Any]:
@@ -194,3 +194,14 @@ def test_memory_that_others_write_is_read_at_once() -> None:
     if memory.flags.writeable and np.shares_memory(memory, np.asarray(x)):
         memory[0] = 100
         assert (float(before), float(x.sum())) == (6.0, 106.0)
+
+
+def test_calls_of_thousands_of_lengths_are_known() -> None:
+    """Each length is a call of its own, and no turn learns all of them anew."""
+    host = np.arange(3000.0)
+    x = nl.asarray(host)
+    plain = FUNCTIONS["sum"][0]
+    for _ in range(3):
+        sums = [x[:k].sum() for k in range(1, 3000)]
+        assert [float(found) for found in sums] == [float(host[:k].sum()) for k in range(1, 3000)]
+    assert len(plain.traces.known.entries) >= 2900

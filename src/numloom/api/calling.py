@@ -323,7 +323,7 @@ def _in_full(
     if all([storage_of(array).value is value for array, value in zip(arrays, before, strict=True)]):
         _learn(traces, recorder, given, arrays, result)
         if _verify and not learning():
-            learned = traces.known.get(recorder.key)
+            learned = traces.known.entries.get(recorder.key)
             if learned is not None:
                 tried(traces, given, learned, arrays, call, _replayed)
                 return compared(result, call)  # It may have been made of parts that were replayed.
@@ -406,7 +406,7 @@ def _rewritten(plain: Plain, target: Any, args: tuple[Any, ...], options: dict[s
     if storage.value is not value:
         learn(plain.traces, recorder, given, storage.value)
         if _verify and not learning():
-            learned = plain.traces.known.get(recorder.key)
+            learned = plain.traces.known.entries.get(recorder.key)
             if learned is not None:
                 write = partial(plain.general, target, *args, **options)
                 tried_write(plain.traces, given, learned, (target, *arrays), write)

@@ -18,6 +18,7 @@ from numloom.array.ndarray import bind, ndarray, view_of, wrap
 from numloom.array.views import as_truth, constant_of, in_tree
 from numloom.base.dtypes import DTYPES, F32, F64, I64, ITEMSIZES, KINDS, ROUNDED, code_of
 from numloom.base.integers import as_extent, as_integer, is_single
+from numloom.base.memo import Memo
 from numloom.base.tracebacks import at_once
 from numloom.engine.routines import empty as empty_leaf
 from numloom.graph import build
@@ -94,21 +95,18 @@ def _layout(shape: Any, dtype: Any, order: str | None) -> tuple[int, tuple[int, 
     key = (shape, dtype, order)
     if known:
         try:
-            return _layouts[key]
+            return _layouts.entries[key]  # type: ignore[no-any-return]
         except (KeyError, TypeError):  # TypeError: a dtype that is a list of fields.
             pass
     extents = shape_of(shape)
     code = code_of(dtype)
     found = (code, build.one_tuple(extents), build.one_tuple(_strides(extents, code, order)))
     if known and isinstance(dtype, (type, str, np.dtype)):
-        if len(_layouts) >= _LAYOUTS_KEPT:
-            _layouts.clear()
-        _layouts[key] = found
+        _layouts.keep(key, found)
     return found
 
 
-_layouts: dict[Any, tuple[int, tuple[int, ...], tuple[int, ...]]] = {}
-_LAYOUTS_KEPT = 1024
+_layouts = Memo()
 _ZEROS = [dtype.type(0).item() for dtype in DTYPES]
 
 

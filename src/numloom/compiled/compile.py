@@ -12,6 +12,7 @@ import numpy as np
 from numloom.api.manipulation import broadcast_to
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of
+from numloom.base.memo import Memo
 from numloom.base.tracebacks import public
 from numloom.compiled.function import Function
 from numloom.compiled.orders import order, repeated
@@ -21,7 +22,6 @@ from numloom.compiled.symbols import symbol_of
 from numloom.graph.node import register, tracing
 from numloom.graph.tree import Placeholder
 
-_KEPT = 256
 _ARRAYS: Any = (ndarray, np.ndarray)
 
 
@@ -34,7 +34,7 @@ class Compiled:
         The function itself.
     host : bool
         Whether results are NumPy arrays.
-    known : dict
+    known : Memo
         What was recorded, by the form of arguments.
     """
 
@@ -47,7 +47,7 @@ class Compiled:
         self.function = function
         self.host = host
         self.profiled = profile
-        self.known: dict[Any, Function] = {}
+        self.known = Memo(256)
         self._last: Any = None
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -83,11 +83,9 @@ class Compiled:
             else:
                 notes.append(_static(leaf, self.__name__))
         key = tuple(notes)
-        found = self.known.get(key)
+        found = self.known.entries.get(key)
         if found is None:
-            if len(self.known) >= _KEPT:
-                self.known.clear()
-            found = self.known[key] = self._recorded(given, leaves, values, shapes)
+            found = self.known.keep(key, self._recorded(given, leaves, values, shapes))
         ready = found._single
         # Only where all arguments are arrays, in turn and none of them repeated, do these say which record is meant.
         alone = not named and len(values) == len(args) and all([isinstance(one, _ARRAYS) for one in args])

@@ -68,7 +68,9 @@ cdef bint interprets = False
 cdef Py_ssize_t asked = 0  # runs since the device had no loops
 cdef Py_ssize_t limit = 0
 cdef Py_ssize_t base_limit = 1 << 24
-cdef Py_ssize_t worth = 5000000, planning = 300000  # nanoseconds
+cdef Py_ssize_t worth = 5000000, planning = 300000, loading = 50000000  # nanoseconds
+cdef Py_ssize_t all_spent = 0  # by work of all keys
+cdef bint loaded = False  # what makes plans
 
 def set_limit(Py_ssize_t value):
     """Elements of values that run here; 0: none do."""
@@ -76,11 +78,15 @@ def set_limit(Py_ssize_t value):
     limit = value
 
 
-def set_worth(Py_ssize_t of_key, Py_ssize_t of_node):
-    """Nanoseconds that work of one symbolic key takes here before it is planned, and for each of its nodes."""
-    global worth, planning
+def set_worth(Py_ssize_t of_key, Py_ssize_t of_node, Py_ssize_t of_first):
+    """Nanoseconds that work of one symbolic key takes here before it is planned, and for each of its nodes.
+
+    And those of all work before the first plan.
+    """
+    global worth, planning, loading
     worth = of_key
     planning = of_node
+    loading = of_first
 
 
 # ---------------------------------------------------------------- when
@@ -92,6 +98,11 @@ cdef inline Py_ssize_t* spent_for(uint64_t key) noexcept:
         slot.key = key
         slot.time = 0
     return &slot.time
+
+
+cdef bint is_due(Py_ssize_t spent, Py_ssize_t count) noexcept:
+    """Whether work took about as long here as making its plan would; the first one loads what makes them, too."""
+    return spent >= max(worth, planning * count) and (loaded or all_spent >= loading)
 
 
 cdef int meet(object device) except -2:
@@ -107,10 +118,11 @@ cdef int meet(object device) except -2:
 
 cpdef int run(Walk found, list wanted, object device, bint planned) except -2:
     """Run a walk if that is due: 1 if so, 0 if it must be planned, -1 if the walk must be done again first."""
-    global asked, due
+    global asked, due, all_spent, loaded
     if due:
         due = False
         if not planned:
+            loaded = True
             return 0
     if limit <= 0:
         return 0
@@ -121,14 +133,19 @@ cpdef int run(Walk found, list wanted, object device, bint planned) except -2:
     if asked:
         asked += 1
     cdef Py_ssize_t* spent = spent_for(found.first)
-    if found.count >= MOST_NODES or not planned and spent[0] >= max(worth, planning * found.count):
+    if found.count >= MOST_NODES:
+        return 0
+    if not planned and is_due(spent[0], found.count):
+        loaded = True
         return 0
     cdef list unknown = []
     cdef Py_ssize_t time = measure(found, wanted, max(limit, WAITING) if planned else limit, False, unknown)
     if time < 0:
+        loaded = loaded or not planned
         return 0
     if not unknown:
         spent[0] += time
+        all_spent += time
         Run(found, wanted, device).go_on()
         return 1
     # From here on Python runs, and other threads.
@@ -272,7 +289,7 @@ cpdef int side(Walk found, list wanted, object host, int planned) except -2:
             to_host += price
     if here >= 0 and not fixed:
         there = launching + 1000 * (found.roots - 1)
-        often = due or spent_for(found.first)[0] >= max(worth, planning * found.count)
+        often = due or is_due(spent_for(found.first)[0], found.count)
         if planned & 2 or often and not planned:  # A kernel for each root, in the place of a loop for each node.
             here = min(here, here - LOOP * loops + 1000 * found.roots)
         if planned or not often:
@@ -413,7 +430,7 @@ cpdef bint run_one(Node root, object device, bint beside) except -1:
 
     The host may stand `beside` a GPU.
     """
-    global runs, due, beside_gpu, fastest, unknown_small, wanted_small
+    global runs, due, beside_gpu, fastest, unknown_small, wanted_small, all_spent
     cdef uint64_t key = 0
     cdef Py_ssize_t time = 0, used = 0, nbytes, turn
     cdef Py_ssize_t* spent
@@ -446,7 +463,7 @@ cpdef bint run_one(Node root, object device, bint beside) except -1:
     if fastest:
         time = 0
     spent = spent_for(key)
-    if spent[0] >= worth:  # It is due to get a plan; until that has its kernel most runs are done here.
+    if is_due(spent[0], 0):  # It is due to get a plan; until that has its kernel most runs are done here.
         spent[0] += 1
         if spent[0] & 15 == 0:
             due = True
@@ -499,6 +516,7 @@ cpdef bint run_one(Node root, object device, bint beside) except -1:
         elif at.kind == IOTA and not count_up(node, at.memory):
             return False
     spent[0] += time
+    all_spent += time
     become_leaf(root, buffer)
     return True
 

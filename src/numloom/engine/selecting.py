@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL, ITEMSIZES
 from numloom.base.later import Later
+from numloom.base.memo import Memo
 from numloom.device.registry import beside, current, is_mixed
-from numloom.engine.execute import ReadyPlan, launch
+from numloom.engine.execute import launch
 from numloom.engine.guard import guard
 from numloom.engine.look import is_near
 from numloom.engine.owners import elsewhere
@@ -37,10 +38,9 @@ else:
     compaction, resized = Later("numloom.emit.compaction"), Later("numloom.engine.resized")
     programs, steps = Later("numloom.plan.program"), Later("numloom.plan.step")
 
-_selections: dict[Any, tuple[int | None, ReadyPlan | None, Any]] = {}
+_selections = Memo()
 """By device, what is selected and the first half of a mask's plan key: the second half, the plan if there is one, and
 what its launch needs."""
-_KEPT = 4096
 
 
 def compress(array: Node, mask: Node) -> Node:
@@ -134,13 +134,11 @@ def _selected(mask: Node, select: Select, array: Node | None, take: Callable[[An
         found = walk([mask])
     number = -1 if array is None else _among(found, array)
     key = (device, config.fast_math, select, number, found.first)
-    second, plan, chosen = _selections.get(key, (None, None, None))
+    second, plan, chosen = _selections.entries.get(key, (None, None, None))
     if second != found.second:
         plan = resized.plan_of(found, [mask], device, _selecting(select, number))
-        if len(_selections) >= _KEPT:
-            _selections.clear()
         chosen = None if plan is None else device.select(plan.steps[0].geometry.blocks)
-        _selections[key] = (found.second, plan, chosen)
+        _selections.keep(key, (found.second, plan, chosen))
     if plan is None:
         return None
     count_flush()

@@ -27,6 +27,8 @@ WORTH = 5_000_000
 """Nanoseconds that work of one symbolic key may take here before it gets a plan: a part of what compiling takes."""
 PLANNING = 300_000
 """Nanoseconds that planning takes for each node: no work gets a plan before it took that long."""
+LOADING = 50_000_000
+"""Nanoseconds that all work takes here before the first plan, which loads what makes plans."""
 
 
 def run_unplanned(found: Walk, wanted: list[Node], device: Any, planned: bool) -> int:
@@ -68,9 +70,9 @@ if _unplanned is not None:
     side = _unplanned.side
     last_regret = _unplanned.last_regret
     set_prices = _unplanned.set_prices
-    _unplanned.set_worth(WORTH, PLANNING)
+    _unplanned.set_worth(WORTH, PLANNING, LOADING)
     _unplanned.set_limit(config.unplanned)
     config.listen("unplanned", _unplanned.set_limit)
 
 
-__all__ = ["PLANNING", "WORTH", "last_regret", "run_one", "run_unplanned", "set_prices", "side"]
+__all__ = ["LOADING", "PLANNING", "WORTH", "last_regret", "run_one", "run_unplanned", "set_prices", "side"]

@@ -1,4 +1,5 @@
 cimport cython
+from numloom.base.memo cimport Memo
 from numloom.device.memory cimport Buffer
 from numloom.graph.node cimport NodeSignature, Node, Register, signature_of, is_listed
 
@@ -22,7 +23,7 @@ cdef class Epoch:
 
 
 cdef Epoch _epoch
-cdef dict _numbers, _near
+cdef Memo _numbers, _near
 cdef unsigned long long _MASK, _P1, _P2, _P3, _P4, _P5
 cdef int FILL, LEAF, LOST, SCALAR, UPDATE, VIEW
 

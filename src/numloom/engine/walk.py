@@ -15,6 +15,7 @@ try:
 except ImportError:
     from numloom.base import uncompiled as cython
 from numloom.base.errors import untraced
+from numloom.base.memo import Memo
 from numloom.graph.layout import displacement
 from numloom.graph.node import FILL, LEAF, LOST, SCALAR, UPDATE, VIEW, Node, is_listed, register, signature_of
 from numloom.plan.nearby import PLACES
@@ -77,10 +78,9 @@ class Epoch:
 
 
 _epoch = Epoch()
-_numbers: dict[Any, int] = {}
-_near: dict[Any, int] = {}
+_numbers = Memo(1 << 16)
+_near = Memo(1 << 16)
 _last_number = 0
-_NUMBERS_KEPT = 1 << 16
 _MASK = 0xFFFFFFFFFFFFFFFF
 _P1 = 0x9E3779B97F4A7C15
 _P2 = 0xC2B2AE3D27D4EB4F
@@ -310,12 +310,10 @@ def near_number(known: list[int], number: int, strides: tuple[int, ...]) -> int:
     """Which of the views that began at `known` offsets another one is near to, and how near; see `plan.nearby`."""
     for place, begin in enumerate(known):
         key = (number - begin, strides)
-        near = _near.get(key)
+        near = _near.entries.get(key)
         if near is None:
-            if len(_near) >= _NUMBERS_KEPT:
-                _near.clear()
             by = displacement(number - begin, strides)
-            near = _near[key] = 0 if by is None else number_of(by)
+            near = _near.keep(key, 0 if by is None else number_of(by))
         if near:
             return near * PLACES + place
     if len(known) < PLACES:
@@ -326,11 +324,9 @@ def near_number(known: list[int], number: int, strides: tuple[int, ...]) -> int:
 def number_of(thing: Any) -> int:
     """A number of its own for each different attribute or distance met so far."""
     global _last_number
-    number = _numbers.get(thing)
+    number = _numbers.entries.get(thing)
     if number is None:
-        if len(_numbers) >= _NUMBERS_KEPT:
-            # Numbers are never given twice, so what was known by old ones is only met no more.
-            _numbers.clear()
+        # Numbers are never given twice, so what was known by a forgotten one is only met no more.
         _last_number += 1
-        number = _numbers[thing] = _last_number
-    return number
+        number = _numbers.keep(thing, _last_number)
+    return number  # type: ignore[no-any-return]

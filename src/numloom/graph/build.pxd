@@ -1,4 +1,5 @@
 cimport cython
+from numloom.base.memo cimport Memo
 from numloom.graph.node cimport (
     NodeSignature, Node, Register, count_reader, count_recorded, signature_by, signature_of, recorded_as, recorded_as1, recorded_as2, new_node, new_number,
     viewed,
@@ -11,13 +12,13 @@ cdef extern from *:
     Py_ssize_t address "nl_address"(object thing)
 
 cdef dict _rules
-cdef dict _order
+cdef Memo _order
 cdef list _scales
-cdef dict _tuples
-cdef dict _pairs
-cdef dict _reduced
+cdef Memo _tuples
+cdef Memo _pairs
+cdef Memo _reduced
 cdef dict _loops
-cdef dict _orders
+cdef Memo _orders
 cdef tuple _sizes
 cdef list _integer_range
 cdef int C64, C128, I64
@@ -98,7 +99,7 @@ cpdef Node unary(object op_def, Node a)
 @cython.locals(shape=tuple, strides=tuple, size=cython.Py_ssize_t, found=tuple, key=tuple)
 cdef Node _binary_loop(object op_def, Node a, Node b, int out)
 cdef tuple _result_strides1(Node a, int out)
-@cython.locals(have=cython.int, want=cython.int, known=dict, strides=tuple)
+@cython.locals(have=cython.int, want=cython.int, known=Memo, strides=tuple)
 cdef tuple _scaled(Node node, int code)
 @cython.locals(slot=cython.Py_ssize_t, signature=NodeSignature)
 cpdef Node view(Node node, int code, object offset, tuple shape, tuple strides)

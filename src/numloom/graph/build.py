@@ -21,6 +21,7 @@ except ImportError:
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F64, I64, ITEMSIZES, KINDS
 from numloom.base.integers import as_extent
+from numloom.base.memo import Memo
 from numloom.graph.layout import (
     broadcast_shapes,
     broadcast_strides,
@@ -73,13 +74,18 @@ _rules: dict[Any, list[Any]] = {}
 """For each op definition a table of loops, by 32 * code of the first operand + code of the second (31: none)."""
 
 _sizes = ITEMSIZES
-_tuples: dict[tuple[int, ...], tuple[int, ...]] = {}
-_order: dict[Any, tuple[int, ...]] = {}
-_pairs: dict[Any, tuple[tuple[int, ...], tuple[int, ...], int]] = {}
-_reduced: dict[Any, tuple[tuple[int, ...], tuple[int, ...], int, tuple[Any, ...]]] = {}
-_scales: list[dict[tuple[int, ...], tuple[int, ...]]] = [{} for _ in range(17 * 17)]
+_tuples = Memo()
+"""The one object of equal shapes or strides."""
+_order = Memo()
+"""Strides of results of one operand."""
+_pairs = Memo()
+"""Shape, strides and size of results of two operands."""
+_reduced = Memo()
+"""Shape, strides, size and attribute of reductions."""
+_scales: list[Memo | None] = [None] * (17 * 17)
 """Strides with another itemsize, by 17 * the one + the other."""
-_orders: dict[Any, NodeSignature] = {}
+_orders = Memo()
+"""Signatures of operations on several operands."""
 _loops: dict[tuple[Any, tuple[int, ...]], tuple[int, ...]] = {}
 _SLOTS = 1024
 _PATIENCE = 8
@@ -438,13 +444,11 @@ def iota(count: int) -> Node:
 
 def one_tuple(numbers: tuple[int, ...]) -> tuple[int, ...]:
     """The same object for equal tuples: shapes and strides are compared by identity first."""
-    found = _tuples.get(numbers)
+    found = _tuples.entries.get(numbers)
     if found is None:
-        if len(_tuples) > 4096:
-            _tuples.clear()
         found = tuple([int(number) for number in numbers])
-        _tuples[found] = found
-    return found
+        _tuples.keep(found, found)
+    return found  # type: ignore[no-any-return]
 
 
 def count_of(shape: tuple[int, ...]) -> int:
@@ -631,14 +635,12 @@ def loop(op_def: Any, nodes: Sequence[Node], out: int) -> Node:
         key.append(node.shape)
         key.append(known_strides(node))
     asked = tuple(key)
-    signature = _orders.get(asked)
+    signature = _orders.entries.get(asked)
     if signature is None:
         shape, strides, size = _broadcast_all(nodes, _sizes[out])
         count_recorded()
         result = new_node(OP, op_def, tuple(nodes), out, shape, strides, size, None)
-        if len(_orders) > 4096:
-            _orders.clear()
-        _orders[asked] = signature_of(result)
+        _orders.keep(asked, signature_of(result))
         return result
     for node in nodes:
         node.readers += 1
@@ -676,11 +678,9 @@ def _binary_loop(op_def: Any, a: Node, b: Node, out: int) -> Node:
         strides = b.strides if _sizes[b.code] == _sizes[out] else _scaled(b, out)
     else:
         key = (a.shape, known_strides(a), b.shape, known_strides(b), _sizes[out])
-        found = _pairs.get(key)
+        found = _pairs.entries.get(key)
         if found is None:
-            if len(_pairs) > 4096:
-                _pairs.clear()
-            found = _pairs[key] = _broadcast_pair(a, b, _sizes[out])
+            found = _pairs.keep(key, _broadcast_pair(a, b, _sizes[out]))
         shape, strides, size = found
     count_recorded()
     return new_node(OP, op_def, (a, b), out, shape, strides, size, None)
@@ -704,25 +704,22 @@ def _result_strides1(a: Node, out: int) -> tuple[int, ...]:
     if a.kind != VIEW:
         return a.strides if _sizes[a.code] == _sizes[out] else _scaled(a, out)
     key = (a.shape, a.strides, ITEMSIZES[out])
-    strides = _order.get(key)
+    strides = _order.entries.get(key)
     if strides is None:
-        strides = k_strides(a.shape, [a.strides], ITEMSIZES[out])
-        if len(_order) > 4096:
-            _order.clear()
-        _order[key] = strides
-    return strides
+        strides = _order.keep(key, k_strides(a.shape, [a.strides], ITEMSIZES[out]))
+    return strides  # type: ignore[no-any-return]
 
 
 def _scaled(node: Node, code: int) -> tuple[int, ...]:
     """Strides of a dense value in the physical order of `node` with another itemsize."""
     have, want = _sizes[node.code], _sizes[code]
     known = _scales[have * 17 + want]
-    strides = known.get(node.strides)
+    if known is None:
+        known = _scales[have * 17 + want] = Memo()
+    strides = known.entries.get(node.strides)
     if strides is None:
-        if len(known) > 4096:
-            known.clear()
-        strides = known[node.strides] = one_tuple(tuple([stride // have * want for stride in node.strides]))
-    return strides
+        strides = known.keep(node.strides, one_tuple(tuple([stride // have * want for stride in node.strides])))
+    return strides  # type: ignore[no-any-return]
 
 
 def host_cast(value: Any, code: int, new_code: int) -> Any:
@@ -847,11 +844,9 @@ def reduce(
     # NumPy lays positions out in C order, whatever the order of what they were looked for in.
     positions = bool(op_def.better)
     key = (node.shape, node.strides, axes, keepdims, ITEMSIZES[out], positions)
-    found = _reduced.get(key)
+    found = _reduced.entries.get(key)
     if found is None:
-        if len(_reduced) > 4096:
-            _reduced.clear()
-        found = _reduced[key] = _reduced_layout(node, axes, keepdims, ITEMSIZES[out], positions)
+        found = _reduced.keep(key, _reduced_layout(node, axes, keepdims, ITEMSIZES[out], positions))
     shape, strides, size, attr = found
     if not op_def.has_identity and not node.size and 0 not in shape:
         raise ValueError(f"zero-size array to reduction operation {op_def.name} which has no identity")

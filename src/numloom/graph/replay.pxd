@@ -1,4 +1,5 @@
 cimport cython
+from numloom.base.memo cimport Memo
 from numloom.graph.build cimport how
 from numloom.graph.node cimport NodeSignature, Node, Register, count_recorded, signature_of, recorded_as, recorded_as1, recorded_as2, new_node, new_number, tracing, viewed
 
@@ -40,9 +41,9 @@ cdef class RecordedTrace:
 
 @cython.final
 cdef class RecordedTraces:
-    cdef readonly dict known
+    cdef readonly Memo known
     cdef readonly RecordedTrace last
-    cdef readonly dict met
+    cdef readonly Memo met
 
 
 @cython.locals(recorded=RecordedTrace)

@@ -18,6 +18,7 @@ except ImportError:
 
 from numloom.base.dtypes import ITEMSIZES
 from numloom.base.forking import anew
+from numloom.base.memo import Memo
 from numloom.graph.build import SPECIAL, how
 from numloom.graph.layout import Layout, extent_of
 from numloom.graph.node import (
@@ -49,7 +50,7 @@ from numloom.graph.node import (
 from numloom.graph.source_location import INSIDE, here
 
 _register = register
-_KEPT = 1024
+_KEPT = 1 << 13
 _INSTRUCTIONS = 64
 _TRIES = 4
 _MADE = 1 << 14
@@ -177,24 +178,24 @@ class RecordedTraces:
 
     Attributes
     ----------
-    known : dict
+    known : Memo
         Traces by their signature.
     last : RecordedTrace or None
         The one used last.
-    met : dict
+    met : Memo
         How often a signature was met that has no trace.
     """
 
     __slots__ = ("known", "last", "met")
 
-    known: dict[Any, RecordedTrace]
+    known: Memo
     last: RecordedTrace | None
-    met: dict[Any, int]
+    met: Memo
 
     def __init__(self) -> None:
-        self.known = {}
+        self.known = Memo(_KEPT)
         self.last = None
-        self.met = {}
+        self.met = Memo(_KEPT)
 
 
 def find(traces: RecordedTraces, given: Any, operands: list[Node]) -> RecordedTrace | None:
@@ -203,7 +204,7 @@ def find(traces: RecordedTraces, given: Any, operands: list[Node]) -> RecordedTr
         return None
     recorded = traces.last
     if recorded is None or not _fits(recorded, given, operands):
-        recorded = traces.known.get(_key(given, operands))
+        recorded = traces.known.entries.get(_key(given, operands))
         if recorded is None:
             return None
         traces.last = recorded
@@ -543,10 +544,8 @@ def begin(traces: RecordedTraces, given: Any, operands: list[Node], keeps: bool 
     if _off or (register.tracing and tracing()) or register.recorded > register.limit or not can_follow(operands):
         return None
     key = _key(given, operands)
-    times = traces.met.get(key, 0)
-    if len(traces.met) >= _KEPT:
-        traces.met.clear()
-    traces.met[key] = times + 1
+    times = traces.met.entries.get(key, 0)
+    traces.met.keep(key, times + 1)
     if not 0 < times <= _TRIES:
         return None
     return start(key, list(operands), keeps)
@@ -575,16 +574,13 @@ def learn(traces: RecordedTraces, recorder: TraceRecorder, given: Any, result: A
     known = [number for node, number in zip(result if several else [result], numbers, strict=True) if node is not None]
     if recorder.lost or any([number < len(recorder.operands) for number in known]):
         return
-    if len(traces.known) >= _KEPT:
-        traces.known.clear()
     instructions, places = recorder.needed(numbers) if known else ([], (-1,) * len(numbers))
     for instruction in instructions:
         if instruction.signature is None and instruction.call is None:
             instruction.attr.storages += 1  # It is the trace's, so nobody writes to it.
-    traces.met.pop(recorder.key, None)
-    traces.known[recorder.key] = RecordedTrace(
-        given, recorder.operands, instructions, ending, places if several else None
-    )
+    traces.met.entries.pop(recorder.key, None)
+    found = RecordedTrace(given, recorder.operands, instructions, ending, places if several else None)
+    traces.known.keep(recorder.key, found)
 
 
 def _forget_traces() -> None:

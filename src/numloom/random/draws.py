@@ -13,12 +13,12 @@ from numloom.api.calling import is_whole, noted
 from numloom.api.verifying import beside
 from numloom.array.ndarray import ndarray, wrap
 from numloom.base.config import config
+from numloom.base.memo import Memo
 from numloom.device.registry import current
 from numloom.graph.node import tracing
 from numloom.graph.replay import RecordedTrace, TraceRecorder, end, learning, replay, start
 
 Method = TypeVar("Method", bound=Callable[..., Any])
-_KEPT = 1024
 _ONCE = object()
 """What is known of a call that was met once."""
 
@@ -28,7 +28,7 @@ def drawn(method: Method) -> Method:
 
     It must not warn. Calls with arrays among their arguments are done in full.
     """
-    known: dict[Any, Any] = {}
+    known = Memo(1024)
 
     def in_full(self: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         result = method(self, *args, **options)
@@ -58,7 +58,7 @@ def drawn(method: Method) -> Method:
             return in_full(self, args, options)
         source = self._bit_generator
         key = (type(self), given, len(args), *options, current())
-        found = known.get(key)
+        found = known.entries.get(key)
         if type(found) is tuple:
             recorded, counts = found
             if config.verify and not learning():
@@ -69,9 +69,7 @@ def drawn(method: Method) -> Method:
             return wrap(replay(recorded, operands))
         if found is None or source.taken is not None or tracing():
             if found is None:
-                if len(known) >= _KEPT:
-                    known.clear()
-                known[key] = _ONCE
+                known.keep(key, _ONCE)
             return in_full(self, args, options)
         # Calls of other threads take blocks that this one does not use, and so are not learned from.
         taken: list[Any] = []
@@ -82,7 +80,7 @@ def drawn(method: Method) -> Method:
         finally:
             end(recorder)
             source.taken = None
-        known[key] = _learned(recorder, result, taken) or False
+        known.keep(key, _learned(recorder, result, taken) or False)
         return result
 
     return call  # type: ignore[return-value]

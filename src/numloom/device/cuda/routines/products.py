@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from numloom.base.config import config
+from numloom.base.memo import Memo
 from numloom.device.cuda.routines.kernels import PRELUDE, Grid, address, assign, collapse, ctype_of, dense, empty, run
 from numloom.device.cuda.routines.libraries import library
 from numloom.device.interface import Strided
@@ -27,7 +28,6 @@ except ImportError:
 
 TILE = 64
 _DEPTH = 16
-_KEPT = 4096
 _ALGORITHM = -1  # the library's choice
 
 # The type in which products are summed: unsigned, since they wrap, and at least a word.
@@ -192,17 +192,15 @@ class Blas:
         self.scalars = {pair.dtype: pair.__array_interface__["data"][0] for pair in self._memory}
         """Where a one stands, and behind it a zero, for each dtype of the arithmetic."""
         self.addresses = _addresses(cublas, self.handle) if Gemm is not None else None
-        self.known: dict[Any, list[Callable[[int, int, int], None]]] = {}
+        self.known = Memo()
 
     def products(self, a: Strided, b: Strided, out: Strided) -> list[Callable[[int, int, int], None]]:
         """Calls for such matrices, which cuBLAS can read, and a result whose rows are dense: each takes addresses."""
         key = (a.dtype.char, a.shape, a.strides, b.shape, b.strides, out.shape, out.strides)
-        found = self.known.get(key)
+        found = self.known.entries.get(key)
         if found is None:
-            if len(self.known) >= _KEPT:
-                self.known.clear()
-            found = self.known[key] = [self._bound(product) for product in self._described(a, b, out)]
-        return found
+            found = self.known.keep(key, [self._bound(product) for product in self._described(a, b, out)])
+        return found  # type: ignore[no-any-return]
 
     def _described(self, a: Strided, b: Strided, out: Strided) -> Iterator[GemmLayout]:
         """Calls of cuBLAS for stacks of matrices."""

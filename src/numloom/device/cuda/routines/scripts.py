@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from numloom.base.memo import Memo
 from numloom.device.cuda.routines.kernels import address
 from numloom.device.cuda.routines.recording import ALIGNED, BasePointer, PlannedBuffer, ScriptRecorder, Unrecorded
 from numloom.device.interface import Strided
@@ -21,7 +22,6 @@ MOST = 16
 """Most numbers that a script is called with."""
 CHANGES: Any = ...
 """Stands for an option that is another number in each call."""
-_KEPT = 1024
 _ONCE, _NEVER = object(), object()
 """What is known of a form that was met once, and of one that there is no script of."""
 
@@ -106,7 +106,7 @@ class Remembered:
     def __init__(self, routine: Callable[..., None], *changing: str) -> None:
         self.routine = routine
         self.changing = changing
-        self.known: dict[Any, Any] = {}
+        self.known = Memo(1024)
 
     def __call__(self, device: Any, *operands: Strided | None, **options: Any) -> None:
         if type(device) is ScriptRecorder or not can_queue(device):
@@ -126,14 +126,12 @@ class Remembered:
             numbers.append(given.pop(name))
         forms += given.items()
         key = tuple(forms)
-        found = self.known.get(key)
+        found = self.known.entries.get(key)
         if found is not None and found is not _ONCE and found is not _NEVER:
             found(*numbers)
             return
         self.routine(device, *operands, **options)
         if found is _ONCE:
-            self.known[key] = script_of(self.routine, device, operands, given, self.changing) or _NEVER
+            self.known.keep(key, script_of(self.routine, device, operands, given, self.changing) or _NEVER)
         elif found is None:
-            if len(self.known) >= _KEPT:
-                self.known.clear()
-            self.known[key] = _ONCE
+            self.known.keep(key, _ONCE)

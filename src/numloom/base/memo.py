@@ -1,0 +1,63 @@
+"""Bounded tables of what was found once and need not be found again."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+try:
+    import cython
+except ImportError:
+    from numloom.base import uncompiled as cython
+
+_memos: weakref.WeakSet[Memo] = weakref.WeakSet()
+
+
+@cython.cclass
+class Memo:
+    """What was found once, by key: a full one forgets every other entry.
+
+    So of what comes round more than there is room for, some is met again; a table that is emptied, or that forgets what
+    was used longest ago, meets none of it. Where memory runs out all of them are emptied (`forget_all`):
+    whatever is in one can be found again.
+
+    Parameters
+    ----------
+    room : int
+        Most entries.
+
+    Attributes
+    ----------
+    entries : dict
+        The entries, for reading.
+    """
+
+    def __init__(self, room: int = 4096) -> None:
+        self.entries: dict[Any, Any] = {}
+        self.room = room
+        _memos.add(self)
+
+    def keep(self, key: Any, value: Any) -> Any:
+        """Remember a value, and give it back."""
+        if len(self.entries) >= self.room:
+            self.forget_half()
+        self.entries[key] = value
+        return value
+
+    def forget_half(self) -> None:
+        """Forget every other entry."""
+        for key in list(self.entries)[::2]:
+            self.entries.pop(key, None)
+
+    def forget(self) -> None:
+        """Forget all entries."""
+        self.entries.clear()
+
+
+def forget_all() -> None:
+    """Empty all tables, since memory has run out."""
+    for memo in list(_memos):
+        memo.forget()
+
+
+__all__ = ["Memo", "forget_all"]
