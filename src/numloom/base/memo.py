@@ -32,7 +32,7 @@ class Memo:
         The entries, for reading.
     """
 
-    def __init__(self, room: int = 4096) -> None:
+    def __init__(self, room: int = 1 << 14) -> None:
         self.entries: dict[Any, Any] = {}
         self.room = room
         _memos.add(self)
