@@ -14,6 +14,7 @@ from benchmarks.small_work import (
     search,
     simulation,
     solvers,
+    untuned,
 )
 from benchmarks.small_work.program import Program
 
@@ -29,6 +30,7 @@ FIELDS = (
     images,
     neural,
     mixed,
+    untuned,
 )
 PROGRAMS: dict[str, Program] = {
     value.name: value for field in FIELDS for value in vars(field).values() if isinstance(value, Program)
