@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-
-import numpy as np
-
-import numloom as nl
-from numloom.base.memo import Memo, forget_all
-from numloom.device.memory import Pool
+from numloom.base.memo import Memo
 
 
 def test_some_of_what_comes_round_is_met_again() -> None:
@@ -31,33 +25,8 @@ def test_an_entry_may_change() -> None:
     assert memo.entries == {"one": 4}
 
 
-def test_all_are_emptied() -> None:
-    memo = Memo()
+def test_a_table_is_emptied() -> None:
+    memo = Memo(3)
     memo.keep(1, 2)
-    forget_all()
-    assert not memo.entries
-    x = nl.asarray(np.arange(12.0).reshape(3, 4))
-    for _ in range(4):
-        found = [(x.sum(1) * x.T.max(0))[::2].get(), nl.concatenate([x, x], 1).mean().get(), x[x > 4].get()]
-        forget_all()
-    host = np.arange(12.0).reshape(3, 4)
-    np.testing.assert_array_equal(found[0], (host.sum(1) * host.T.max(0))[::2])
-    assert found[1] == 5.5
-    np.testing.assert_array_equal(found[2], host[host > 4])
-
-
-def test_memory_that_runs_out_is_asked_for_again_without_what_was_remembered() -> None:
-    taken: list[int] = []
-
-    def take(nbytes: int) -> int:
-        if len(taken) == 1:
-            return 0
-        taken.append(nbytes)
-        return 256
-
-    pool = Pool("a device of one block", take, lambda pointer, nbytes: taken.pop())
-    memo = Memo()
-    memo.keep("call", pool.allocate(5 << 20))
-    gc.collect()
-    held = pool.allocate(7 << 20)
-    assert held.nbytes == 7 << 20 and not memo.entries
+    memo.forget()
+    assert not memo.entries and memo.room == 3

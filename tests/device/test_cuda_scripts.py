@@ -117,8 +117,8 @@ def test_edges_again(runner):
 
 @pytest.mark.parametrize("length", [0, 1, 700])
 def test_counts_and_distinct_values_again(runner, length):
-    _counted.known.clear()
-    _flagged.known.clear()
+    _counted.known.forget()
+    _flagged.known.forget()
     for turn in range(5):
         host = np.random.default_rng(turn).integers(0, 40 + turn, length)
         got = ROUTINES["bincount"](runner, operand(runner, host), minlength=3)

@@ -213,13 +213,14 @@ def test_views_that_begin_where_another_does_and_do_not() -> None:
         )
 
 
-def test_numbers_of_shapes_are_never_given_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numbers_of_shapes_are_never_given_twice() -> None:
     """A program with always other sizes does not fill memory with them, and old plans do not serve new shapes."""
-    monkeypatch.setattr(walking, "_NUMBERS_KEPT", 4)
-    numbers = [walking.number_of(("shape", k)) for k in (0, 0, 1, 2, 3, 4, 5, 6, 0, 1, 1)]
-    assert numbers[0] == numbers[1]
-    assert numbers[9] == numbers[10]
-    assert sorted(set(numbers)) == numbers[1:10], "new ones all along"
+    count = 100_000  # more than there is room for
+    first, second = ([walking.number_of(("shape", k)) for k in range(count)] for _ in range(2))
+    assert len(set(first)) == len(set(second)) == count
+    again = [one == other for one, other in zip(first, second, strict=True)]
+    assert any(again) and not all(again)
+    assert min(set(second) - set(first)) > max(first), "new ones all along"
 
 
 def test_more_plans_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:

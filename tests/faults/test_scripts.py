@@ -93,7 +93,7 @@ def test_faults_in_routines(case: str, tmp_path_factory: Any) -> None:
     for _ in range(4):
         run(device, routine)
     if type(routine) is Remembered:
-        assert any(type(script) is Script for script in routine.known.values())
+        assert any(type(script) is Script for script in routine.known.entries.values())
     gc.collect()
     used = device.pool.used
     faults.arm()

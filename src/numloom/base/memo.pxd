@@ -5,7 +5,6 @@ cimport cython
 cdef class Memo:
     cdef readonly dict entries
     cdef readonly Py_ssize_t room
-    cdef object __weakref__
 
     cpdef object keep(self, object key, object value)
     cpdef void forget_half(self)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import Any
 
 try:
@@ -10,16 +9,13 @@ try:
 except ImportError:
     from numloom.base import uncompiled as cython
 
-_memos: weakref.WeakSet[Memo] = weakref.WeakSet()
-
 
 @cython.cclass
 class Memo:
     """What was found once, by key: a full one forgets every other entry.
 
     So of what comes round more than there is room for, some is met again; a table that is emptied, or that forgets what
-    was used longest ago, meets none of it. Where memory runs out all of them are emptied (`forget_all`):
-    whatever is in one can be found again.
+    was used longest ago, meets none of it.
 
     Parameters
     ----------
@@ -35,7 +31,6 @@ class Memo:
     def __init__(self, room: int = 1 << 14) -> None:
         self.entries: dict[Any, Any] = {}
         self.room = room
-        _memos.add(self)
 
     def keep(self, key: Any, value: Any) -> Any:
         """Remember a value, and give it back."""
@@ -54,10 +49,4 @@ class Memo:
         self.entries.clear()
 
 
-def forget_all() -> None:
-    """Empty all tables, since memory has run out."""
-    for memo in list(_memos):
-        memo.forget()
-
-
-__all__ = ["Memo", "forget_all"]
+__all__ = ["Memo"]

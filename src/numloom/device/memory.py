@@ -21,7 +21,6 @@ try:
 except ImportError:
     from numloom.base import uncompiled as cython
 from numloom.base.errors import OutOfMemoryError
-from numloom.base.memo import forget_all
 
 _COARSE = 119
 """Class of 32 MiB, above which there are 64 of them for each power of two."""
@@ -287,10 +286,6 @@ class Pool:
                 ptr = self._try_raw(size)
             if ptr == 0 and self.parted:
                 ptr = self._take_part(size_class, _CLASSES - 1)
-            if ptr == 0:
-                forget_all()  # What is remembered of calls may hold values.
-                self.trim()
-                ptr = self._try_raw(size)
             if ptr == 0:
                 raise OutOfMemoryError(self.name, nbytes, self.used, cached, self.limit)
         return ptr
