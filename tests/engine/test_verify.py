@@ -83,9 +83,8 @@ def test_a_wrong_chain_is_found() -> None:
         x.sum(0).get(), x.max(0).get()
     chains = {}
     for name, plain in (("sum", reductions._SUM), ("max", reductions._MAX)):
-        chains[name] = [chain for key, chain in plain.traces.known.entries.items() if key[0] == 0 and key[2] == (3, 7)][
-            -1
-        ]
+        known = plain.traces.known.entries
+        chains[name] = [chain for key, chain in known.items() if key[0] == 0 and key[2] == (3, 7)][-1]
     kept = list(chains["sum"].instructions)
     chains["sum"].instructions[:] = chains["max"].instructions
     try:
