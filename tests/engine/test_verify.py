@@ -78,13 +78,13 @@ def test_draws_take_the_same_numbers() -> None:
 
 @pytest.mark.skipif(config.eager, reason="nothing is replayed")
 def test_a_wrong_chain_is_found() -> None:
-    x = nl.asarray(np.arange(21.0).reshape(3, 7))
+    x = nl.asarray(np.arange(213.0).reshape(3, 71))
     for _ in range(4):
         x.sum(0).get(), x.max(0).get()
     chains = {}
     for name, plain in (("sum", reductions._SUM), ("max", reductions._MAX)):
         known = plain.traces.known.entries
-        chains[name] = [chain for key, chain in known.items() if key[0] == 0 and key[2] == (3, 7)][-1]
+        chains[name] = [chain for key, chain in known.items() if key[0] == 0 and key[2] == (3, 71)][-1]
     kept = list(chains["sum"].instructions)
     chains["sum"].instructions[:] = chains["max"].instructions
     try:
@@ -95,7 +95,7 @@ def test_a_wrong_chain_is_found() -> None:
     finally:
         chains["sum"].instructions[:] = kept
     with config(verify=True):
-        assert x.sum(0).get().tolist() == np.arange(21.0).reshape(3, 7).sum(0).tolist()
+        assert x.sum(0).get().tolist() == np.arange(213.0).reshape(3, 71).sum(0).tolist()
 
 
 def first_of(x: Any) -> float:
