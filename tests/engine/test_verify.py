@@ -14,7 +14,7 @@ from apart import stand_in
 from numloom.api import reductions, verifying
 from numloom.api.calling import traced, traced_in_place
 from numloom.base.config import config
-from numloom.base.dtypes import DTYPES, ITEMSIZES, LOW
+from numloom.base.dtypes import DTYPES, F64, ITEMSIZES, LOW
 from numloom.device import registry
 from numloom.engine import evaluate, routines
 from numloom.engine.verify import VerificationError, same_bits
@@ -84,7 +84,7 @@ def test_a_wrong_chain_is_found() -> None:
     chains = {}
     for name, plain in (("sum", reductions._SUM), ("max", reductions._MAX)):
         known = plain.traces.known.entries
-        chains[name] = [chain for key, chain in known.items() if key[0] == 0 and key[2] == (3, 71)][-1]
+        [chains[name]] = [chain for key, chain in known.items() if key[:3] == (0, F64, (3, 71))]
     kept = list(chains["sum"].instructions)
     chains["sum"].instructions[:] = chains["max"].instructions
     try:
