@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 from numloom.array.convert import asarray
+from numloom.base.integers import as_integer
+from numloom.cupyx.scipy.plans import Plan, check, get_fft_plan
 from numloom.fft.frequencies import fftfreq, fftshift, ifftshift, rfftfreq
 from numloom.fft.uarray import scipy_backend
+
+Array = Any
 
 
 class _FftFunction:
@@ -17,10 +22,10 @@ class _FftFunction:
         self.__name__ = name
 
 
-def _function(name: str) -> Callable[..., Any]:
+def _function(name: str) -> Callable[..., Array]:
     method = _FftFunction(name)
 
-    def transform(x: Any, *args: Any, **options: Any) -> Any:
+    def transform(x: Any, *args: Any, **options: Any) -> Array:
         """As SciPy's of the same name."""
         return scipy_backend.__ua_function__(method, (asarray(x), *args), options)
 
@@ -28,15 +33,69 @@ def _function(name: str) -> Callable[..., Any]:
     return transform
 
 
+def _one(name: str) -> Callable[..., Array]:
+    function = _function(name)
+
+    def transform(
+        x: Any, n: Any = None, axis: int = -1, norm: Any = None, overwrite_x: bool = False, workers: Any = None, *,
+        plan: Plan | None = None,
+    ) -> Array:  # fmt: skip
+        """As SciPy's of the same name; a plan must be of such a transform."""
+        check(name, x, n, axis, plan)
+        return function(x, n, axis, norm)
+
+    transform.__name__ = name
+    return transform
+
+
+def _several(name: str, places: Any = None) -> Callable[..., Array]:
+    function = _function(name)
+
+    def transform(
+        x: Any, s: Any = None, axes: Any = places, norm: Any = None, overwrite_x: bool = False, workers: Any = None, *,
+        plan: Plan | None = None,
+    ) -> Array:  # fmt: skip
+        """As SciPy's of the same name; a plan must be of such a transform."""
+        check(name, x, s, axes, plan)
+        return function(x, s, axes, norm)
+
+    transform.__name__ = name
+    return transform
+
+
+def _smooth(n: int) -> bool:
+    for prime in (2, 3, 5, 7):
+        while n % prime == 0:
+            n //= prime
+    return n == 1
+
+
+def next_fast_len(target: int, real: bool = False) -> int:
+    """The least length from `target` on whose prime factors are 2, 3, 5 and 7, which transform fast on a GPU.
+
+    Examples
+    --------
+    >>> from numloom.cupyx.scipy import fft
+    >>> fft.next_fast_len(1021)
+    1024
+    """
+    least = as_integer(target)
+    if least < 0:
+        raise ValueError(f"target is a length, not {least}")
+    return next(n for n in count(least) if n == 0 or _smooth(n))
+
+
 dct, dctn, dst, dstn = map(_function, ("dct", "dctn", "dst", "dstn"))
 idct, idctn, idst, idstn = map(_function, ("idct", "idctn", "idst", "idstn"))
-fft, fft2, fftn, hfft = map(_function, ("fft", "fft2", "fftn", "hfft"))
-ifft, ifft2, ifftn, ihfft = map(_function, ("ifft", "ifft2", "ifftn", "ihfft"))
-rfft, rfft2, rfftn = map(_function, ("rfft", "rfft2", "rfftn"))
-irfft, irfft2, irfftn = map(_function, ("irfft", "irfft2", "irfftn"))
+fft, ifft, rfft, irfft, hfft, ihfft = map(_one, ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"))
+fftn, ifftn, rfftn, irfftn = map(_several, ("fftn", "ifftn", "rfftn", "irfftn"))
+hfftn, ihfftn = map(_several, ("hfftn", "ihfftn"))
+fft2, ifft2, rfft2, irfft2, hfft2, ihfft2 = (
+    _several(name, (-2, -1)) for name in ("fft2", "ifft2", "rfft2", "irfft2", "hfft2", "ihfft2")
+)
 
 __all__ = [
-    "dct", "dctn", "dst", "dstn", "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "idct", "idctn", "idst",
-    "idstn", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq",
-    "rfftn",
+    "dct", "dctn", "dst", "dstn", "fft", "fft2", "fftfreq", "fftn", "fftshift", "get_fft_plan", "hfft", "hfft2",
+    "hfftn", "idct", "idctn", "idst", "idstn", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "ihfft2", "ihfftn",
+    "irfft", "irfft2", "irfftn", "next_fast_len", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]  # fmt: skip
