@@ -71,7 +71,8 @@ def rfft(x: Any, n: Any = None, axis: int = -1, overwrite_x: bool = False, plan:
     array = _real(x)
     length = _length(array.shape[axis] if n is None else n)
     terms = newer.rfft(array, n=n, axis=axis, plan=plan).swapaxes(axis, -1)
-    pairs = concatenate([terms.real[..., None], terms.imag[..., None]], -1).reshape(*terms.shape[:-1], 2 * terms.shape[-1])
+    parts = concatenate([terms.real[..., None], terms.imag[..., None]], -1)
+    pairs = parts.reshape(*terms.shape[:-1], 2 * terms.shape[-1])
     # The first term's imaginary part is zero, and so is the last's where the length is even.
     return concatenate([pairs[..., :1], pairs[..., 2 : length + 1]], -1).swapaxes(axis, -1)
 
