@@ -1,0 +1,11 @@
+from numloom.graph.node cimport Node
+
+cdef struct Operand:
+    int code  # of Python's numbers a weak one
+    Py_ssize_t offset
+    double number[2]  # of what has no axes
+
+cdef Node operate_on_few(
+    object op_def, bint alone, Operand* first, Node left, tuple left_shape, tuple left_strides,
+    Operand* second, Node right, tuple right_shape, tuple right_strides,
+)
