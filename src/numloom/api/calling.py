@@ -259,6 +259,8 @@ def reduce_fast(function: Plain, array: Any, axis: Any, keepdims: Any) -> Any:
     operand = node_of(given)
     node = replay_one(traces, axis, operand)
     if node is not None:
+        if cython.compiled:
+            run_few(node)
         result = wrap(node)
         if storage_of(given).pins:
             after_record(node, now=True)
@@ -283,6 +285,8 @@ def combine_fast(function: Plain, x: Any, y: Any) -> Any:
         if recorded.ending is not None:
             return _replayed(recorded, operands, (x, y))
         node = replay(recorded, operands)
+        if cython.compiled:
+            run_few(node)
         result = wrap(node)
         if storage_of(left).pins or storage_of(right).pins:
             after_record(node, now=True)

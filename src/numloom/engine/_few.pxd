@@ -9,3 +9,4 @@ cdef Node operate_on_few(
     object op_def, bint alone, Operand* first, Node left, tuple left_shape, tuple left_strides,
     Operand* second, Node right, tuple right_shape, tuple right_strides,
 )
+cdef bint run_few(Node node) except -1

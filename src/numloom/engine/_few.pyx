@@ -11,22 +11,26 @@ that would not lie in C order.
 from libc.stdint cimport intptr_t
 
 from numloom.device.memory cimport Buffer, Pool
+from numloom.device.registry cimport current
 from numloom.engine._indexing cimport itemsize_of, new_value
 from numloom.engine._numbers cimport ALONE, Way, convert, host_pool, way_of
 from numloom.engine._ready cimport MOST_WORDS, Loop, Size, StridedSpace, pack, run_loop, simplify
+from numloom.engine._unplanned cimport run_one
 from numloom.engine.look cimport is_quiet
 from numloom.graph.build cimport one_tuple
 from numloom.graph.node cimport Node, Register, new_node
+from numloom.graph.replay cimport learning
 
 from numloom.base.dtypes import DTYPES
 from numloom.graph import node as _node
 
 cdef enum:
     MOST = 1 << 8  # elements
+    MOST_READ = 1 << 11  # elements of what is reduced
     MOST_AXES = 4
     MOST_DOUBLES = 1 << 9  # as wide as so many elements of the widest dtype
 
-cdef int LEAF = _node.LEAF
+cdef int LEAF = _node.LEAF, OP = _node.OP, REDUCE = _node.REDUCE
 cdef Register register = _node.register
 cdef int alignments[32]
 for _code, _dtype in enumerate(DTYPES):
@@ -193,6 +197,18 @@ cdef Node operate_on_few(
         words[k] = size if way.word[k] < 0 else <long long><intptr_t>start[way.word[k]]
     way.package(words, 0, size)
     return node
+
+
+cdef bint run_few(Node node) except -1:
+    """Run a value that was just recorded, of which nobody has seen that, if it is one of few elements; whether it ran."""
+    if node.size > MOST or not OP <= node.kind <= REDUCE or (<Node>node.args[0]).size > MOST_READ or register.trees:
+        return False
+    if host_pool() is None or learning():
+        return False
+    try:
+        return run_one(node, current(), False, False)
+    except MemoryError:  # Which belongs to the value, when somebody looks at that.
+        return False
 
 
 cdef inline bint is_dense(tuple shape, tuple strides, Py_ssize_t itemsize) except -1:

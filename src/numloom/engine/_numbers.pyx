@@ -6,6 +6,7 @@ An operation is done by the loop that `engine/_ready.pyx` runs a value's operati
 that recording would record; which they are is asked for once. Nothing is done here where the device is not the host.
 """
 
+cimport numpy as np
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, intptr_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
@@ -21,6 +22,7 @@ from numloom.graph.node cimport Node
 
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL as _BOOL, C64 as _C64, C128 as _C128, F32 as _F32, F64 as _F64, I64 as _I64
+from numloom.base.dtypes import SCALAR_CODES
 from numloom.base.dtypes import F16 as _F16, I32 as _I32, U64 as _U64
 from numloom.graph import build as _build
 from numloom.graph import node as _node
@@ -34,9 +36,16 @@ cdef int F16 = _F16, I32 = _I32
 cdef int WEAK_INT = _build.weak_code(1), WEAK_FLOAT = _build.weak_code(1.0)
 cdef int WEAK_COMPLEX = _build.weak_code(1j)
 cdef int ALONE = _NONE
+cdef dict scalar_codes = SCALAR_CODES
+
+cdef extern from "numpy/arrayobject.h":
+    void PyArray_ScalarAsCtype(object scalar, void* to)
+
+np.import_array()
 
 cdef enum:
     WAYS = 1 << 11
+    NATIVE = 14  # dtypes that NumPy has, by their codes
 
 cdef Way ways[WAYS]
 cdef dict comparisons = {
@@ -81,7 +90,7 @@ cdef Pool host_pool():
 
 
 cdef int take_python(object number, double* to) except -3:
-    """The code of a Python number that was put into `to`, a weak one but of bools; -1 for what is none."""
+    """The code of a Python or NumPy number that was put into `to`, a weak one of Python's but of bools; -1 for others."""
     cdef int beyond = 0
     kind = type(number)
     if kind is float:
@@ -97,7 +106,11 @@ cdef int take_python(object number, double* to) except -3:
     if kind is bool:
         (<uint8_t*>to)[0] = number is True
         return BOOL
-    return NONE_HERE
+    code = scalar_codes.get(kind)
+    if code is None or code >= NATIVE:
+        return NONE_HERE
+    PyArray_ScalarAsCtype(number, to)
+    return code
 
 
 cdef int take_known(Node node, int code, Py_ssize_t offset, double* to) except -3:
