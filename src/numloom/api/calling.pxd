@@ -1,4 +1,5 @@
 cimport cython
+from numloom.array._short cimport product as short_product
 from numloom.array.ndarray cimport apply1, apply2, storage_of, ndarray, node_of, operated, record2, view_of, wrap
 from numloom.array.storage cimport Storage, put, write
 from numloom.device.registry cimport current
@@ -39,6 +40,7 @@ cdef class Plain:
     cdef readonly RecordedTraces traces
     cdef readonly RecordedTraces keeping
     cdef readonly object device
+    cdef readonly bint multiplies
 
 
 @cython.final

@@ -10,3 +10,7 @@ cdef Node operate_on_few(
     Operand* second, Node right, tuple right_shape, tuple right_strides,
 )
 cdef bint run_few(Node node) except -1
+cdef Node multiply_few(
+    Node left, int code, Py_ssize_t offset, tuple shape, tuple strides,
+    Node right, Py_ssize_t right_offset, tuple right_shape, tuple right_strides, bint across,
+)

@@ -14,23 +14,27 @@ from numloom.device.memory cimport Buffer, Pool
 from numloom.device.registry cimport current
 from numloom.engine._indexing cimport itemsize_of, new_value
 from numloom.engine._numbers cimport ALONE, Way, convert, host_pool, way_of
-from numloom.engine._ready cimport MOST_WORDS, Loop, Size, StridedSpace, pack, run_loop, simplify
+from numloom.engine._ready cimport (
+    MOST_DOTTED_ROW, MOST_WORDS, Loop, Size, StridedSpace, dots_of, pack, run_loop, simplify,
+)
 from numloom.engine._unplanned cimport run_one
 from numloom.engine.look cimport is_quiet
 from numloom.graph.build cimport one_tuple
 from numloom.graph.node cimport Node, Register, new_node
 from numloom.graph.replay cimport learning
 
-from numloom.base.dtypes import DTYPES
+from numloom.base.dtypes import DTYPES, F32 as _F32, F64 as _F64
 from numloom.graph import node as _node
 
 cdef enum:
     MOST = 1 << 8  # elements
     MOST_READ = 1 << 11  # elements of what is reduced
+    MOST_PRODUCTS = 1 << 16  # of a matrix and a vector
     MOST_AXES = 4
     MOST_DOUBLES = 1 << 9  # as wide as so many elements of the widest dtype
 
 cdef int LEAF = _node.LEAF, OP = _node.OP, REDUCE = _node.REDUCE
+cdef int F32 = _F32, F64 = _F64
 cdef Register register = _node.register
 cdef int alignments[32]
 for _code, _dtype in enumerate(DTYPES):
@@ -197,6 +201,62 @@ cdef Node operate_on_few(
         words[k] = size if way.word[k] < 0 else <long long><intptr_t>start[way.word[k]]
     way.package(words, 0, size)
     return node
+
+
+cdef Node multiply_few(
+    Node left, int code, Py_ssize_t offset, tuple shape, tuple strides,
+    Node right, Py_ssize_t right_offset, tuple right_shape, tuple right_strides, bint across,
+):
+    """The products of a vector and a matrix's rows (`across`: columns), as many as are not worth a plan."""
+    cdef StridedSpace space
+    cdef char* start[3]
+    cdef Py_ssize_t kept = 1 if across else 0, itemsize = itemsize_of(code)
+    cdef Py_ssize_t rows = <Py_ssize_t>shape[kept], count = <Py_ssize_t>shape[1 - kept]
+    cdef Py_ssize_t row_step = <Py_ssize_t>strides[kept], step = <Py_ssize_t>strides[1 - kept]
+    cdef Py_ssize_t vector_step = <Py_ssize_t>right_strides[0]
+    cdef bint fast
+    cdef Pool pool
+    cdef Buffer buffer
+    if (code != F64 and code != F32) or count != <Py_ssize_t>right_shape[0] or register.trees:
+        return None
+    if not 0 < rows * count <= MOST_PRODUCTS or count > MOST_DOTTED_ROW:
+        return None
+    # Which axis of the products lies dense decides by which tree they are added up.
+    if lies_in_order(shape, strides):
+        fast = not across
+    elif rows > 1 and count > 1 and row_step and step and abs(row_step) != abs(step):
+        fast = across
+    else:
+        return None
+    if not is_there(left, code) or not is_there(right, code):
+        return None
+    pool = host_pool()
+    if pool is None:
+        return None
+    try:
+        buffer = pool.allocate(rows * itemsize)
+    except MemoryError:  # Which belongs to the value, when somebody looks at that.
+        return None
+    start[0] = <char*><intptr_t>(<Buffer>left.buffer).ptr + offset
+    start[1] = <char*><intptr_t>(<Buffer>right.buffer).ptr + right_offset
+    start[2] = <char*><intptr_t>buffer.ptr
+    if (<intptr_t>start[0] | <intptr_t>start[1] | row_step | step | vector_step) % itemsize:
+        return None
+    space.rank = 2
+    space.args = 3
+    space.shape[0] = rows
+    space.shape[1] = count
+    space.strides[0][0] = row_step
+    space.strides[0][1] = step
+    space.strides[1][0] = 0
+    space.strides[1][1] = vector_step
+    space.strides[2][0] = itemsize
+    space.strides[2][1] = 0
+    if code == F64:
+        dots_of[double](fast, start, space)
+    else:
+        dots_of[float](fast, start, space)
+    return new_value(buffer, code, one_tuple((rows,)), True)
 
 
 cdef bint run_few(Node node) except -1:
