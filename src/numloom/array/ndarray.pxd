@@ -1,6 +1,6 @@
 cimport cython
 cimport numloom.base.instances
-from numloom.array.numbers cimport binary_number, known_number, number_as, unary_number
+from numloom.array.numbers cimport binary_number, known_number, number_as, repeats, unary_number
 from numloom.array.storage cimport Storage, new_storage, read, write, write_number
 from numloom.array.subscript cimport Basic, simple, turned
 from numloom.engine.evaluate cimport at_hand, element, element_at_once, element_on_host, number

@@ -19,7 +19,7 @@ except ImportError:
     from numloom.base import uncompiled as cython
 
 from numloom.array.members import set_member
-from numloom.array.numbers import REPEATED, binary_number, known_number, number_as, unary_number
+from numloom.array.numbers import binary_number, known_number, number_as, repeats, unary_number
 from numloom.array.storage import Storage, arranged, new_storage, read, read_only, write, write_number
 from numloom.array.subscript import Advanced, Basic, simple, subscript, turned
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F64, I64, ITEMSIZES, SCALAR_CODES
@@ -123,10 +123,10 @@ class ndarray:
         return apply2(SUBTRACT, other, self)
 
     def __mul__(self, other: Any) -> Any:
-        return NotImplemented if self.is_scalar and type(other) in REPEATED else apply2(MULTIPLY, self, other)
+        return NotImplemented if self.is_scalar and repeats(other) else apply2(MULTIPLY, self, other)
 
     def __rmul__(self, other: Any) -> Any:
-        return NotImplemented if self.is_scalar and type(other) in REPEATED else apply2(MULTIPLY, other, self)
+        return NotImplemented if self.is_scalar and repeats(other) else apply2(MULTIPLY, other, self)
 
     def __truediv__(self, other: Any) -> Any:
         return apply2(DIVIDE, self, other)

@@ -7,8 +7,9 @@ cdef enum:
 
 ctypedef void (*PackageLoop)(const void*, long long, long long) noexcept
 
-cdef enum Comparison:
-    NOTHING, IS_LESS, IS_MORE, IS_NOT_MORE, IS_NOT_LESS, IS_SAME, IS_OTHER
+cdef enum Simple:  # of float64 and int64: what C does, without a loop of NumPy's, which asks for errors of arithmetic
+    NOTHING, IS_LESS, IS_MORE, IS_NOT_MORE, IS_NOT_LESS, IS_SAME, IS_OTHER, ADDS, SUBTRACTS, MULTIPLIES, DIVIDES,
+    HAS_BOTH, HAS_ANY, HAS_ONE
 
 cdef struct Way:
     void* op_def
@@ -20,7 +21,7 @@ cdef struct Way:
     void* loop
     void* data
     PackageLoop package
-    Comparison compares  # where it is one of float64 or int64: a loop of NumPy's asks for errors of arithmetic
+    Simple simple
     int words
     int word[8]
 

@@ -12,7 +12,7 @@ from libc.string cimport memset
 
 from numloom.device.cpu._hostview cimport number_at, put_number_at
 from numloom.device.memory cimport Pool
-from numloom.device.registry cimport beside, current, several
+from numloom.device.registry cimport _current, _far, _several, beside, current
 from numloom.engine._ready cimport (
     BY_LOOP, BY_PACKAGE, MOST_WORDS, SUM, Loop, Size, cast_between, operation, reduction, same_everywhere,
 )
@@ -26,6 +26,7 @@ from numloom.base.dtypes import SCALAR_CODES
 from numloom.base.dtypes import F16 as _F16, I32 as _I32, U64 as _U64
 from numloom.graph import build as _build
 from numloom.graph import node as _node
+from numloom.ops.elementwise import ELEMENTWISE
 
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
@@ -48,12 +49,17 @@ cdef enum:
     NATIVE = 14  # dtypes that NumPy has, by their codes
 
 cdef Way ways[WAYS]
-cdef dict comparisons = {
+cdef dict simple_of_float64 = {
     "less": IS_LESS, "greater": IS_MORE, "less_equal": IS_NOT_MORE, "greater_equal": IS_NOT_LESS, "equal": IS_SAME,
-    "not_equal": IS_OTHER,
+    "not_equal": IS_OTHER, "add": ADDS, "subtract": SUBTRACTS, "multiply": MULTIPLIES, "divide": DIVIDES,
+}
+cdef dict simple_of_int64 = {
+    **{name: simple for name, simple in simple_of_float64.items() if name != "divide"},
+    "bitwise_and": HAS_BOTH, "bitwise_or": HAS_ANY, "bitwise_xor": HAS_ONE,
 }
 cdef list op_defs = [None] * WAYS  # keeps what `ways` has alive
 cdef object device_of_ways = None, host_of_ways = None
+cdef tuple asked_of = None  # what the registry had found of them
 cdef Pool pool_of_ways = None
 cdef bint on_host = False
 cdef bint allowed = config.unplanned > 0
@@ -69,7 +75,9 @@ config.listen("unplanned", _allow)
 
 cdef bint is_host() except -1:
     """Whether numbers are operated on here: the device is the host, or beside it, and small work needs no plan."""
-    global device_of_ways, host_of_ways, on_host, pool_of_ways
+    global asked_of, device_of_ways, host_of_ways, on_host, pool_of_ways
+    if asked_of is _far and device_of_ways is _current and asked_of is not None and not _several:
+        return on_host and allowed
     cdef object device = current()
     cdef object host = beside(device)
     if device is not device_of_ways or host is not host_of_ways:
@@ -78,7 +86,8 @@ cdef bint is_host() except -1:
         host_of_ways = host
         pool_of_ways = device.pool if host is None and device.pool.error_at != 0 else None
         on_host = device.pool.error_at != 0 or host is not None
-    return on_host and allowed and not several()  # A number says not whose it is.
+    asked_of = _far
+    return on_host and allowed and not _several  # A number says not whose it is.
 
 
 cdef Pool host_pool():
@@ -221,11 +230,11 @@ cdef int operate(object op_def, int first, const double* left, int second, const
             return NONE_HERE
         args[1] = <char*>converted_right
         args[2] = <char*>to
-    if way.compares is not NOTHING:
+    if way.simple is not NOTHING:
         if way.loop_first == F64:
-            (<uint8_t*>to)[0] = compare(way.compares, (<const double*>args[0])[0], (<const double*>args[1])[0])
+            simple_float64(way.simple, (<const double*>args[0])[0], (<const double*>args[1])[0], to)
         else:
-            (<uint8_t*>to)[0] = compare(way.compares, (<const int64_t*>args[0])[0], (<const int64_t*>args[1])[0])
+            simple_int64(way.simple, (<const int64_t*>args[0])[0], (<const int64_t*>args[1])[0], to)
     elif way.loop is not NULL:
         memset(steps, 0, sizeof(steps))
         (<Loop>way.loop)(args, &count, steps, way.data)
@@ -241,7 +250,7 @@ ctypedef fused Compared:
     int64_t
 
 
-cdef inline bint compare(Comparison how, Compared x, Compared y) noexcept:
+cdef inline bint compare(Simple how, Compared x, Compared y) noexcept:
     if how == IS_LESS:
         return x < y
     if how == IS_MORE:
@@ -251,6 +260,37 @@ cdef inline bint compare(Comparison how, Compared x, Compared y) noexcept:
     if how == IS_NOT_LESS:
         return x >= y
     return x == y if how == IS_SAME else x != y
+
+
+cdef inline void simple_float64(Simple how, double x, double y, double* to) noexcept:
+    if how == ADDS:
+        to[0] = x + y
+    elif how == SUBTRACTS:
+        to[0] = x - y
+    elif how == MULTIPLIES:
+        to[0] = x * y
+    elif how == DIVIDES:
+        to[0] = x / y
+    else:
+        (<uint8_t*>to)[0] = compare(how, x, y)
+
+
+cdef inline void simple_int64(Simple how, int64_t x, int64_t y, double* to) noexcept:
+    cdef uint64_t a = <uint64_t>x, b = <uint64_t>y  # Which may overflow.
+    if how == ADDS:
+        (<uint64_t*>to)[0] = a + b
+    elif how == SUBTRACTS:
+        (<uint64_t*>to)[0] = a - b
+    elif how == MULTIPLIES:
+        (<uint64_t*>to)[0] = a * b
+    elif how == HAS_BOTH:
+        (<uint64_t*>to)[0] = a & b
+    elif how == HAS_ANY:
+        (<uint64_t*>to)[0] = a | b
+    elif how == HAS_ONE:
+        (<uint64_t*>to)[0] = a ^ b
+    else:
+        (<uint8_t*>to)[0] = compare(how, x, y)
 
 
 cdef bint convert(int code, const double* number, int loop, void* by, double* to) noexcept:
@@ -318,7 +358,7 @@ cdef object learn(Way* way, object op_def, int first, int second):
     way.op_def = <void*>op_def
     way.first, way.second = first, second
     way.there = False
-    way.compares = NOTHING
+    way.simple = NOTHING
     loops = (device_of_ways if host_of_ways is None else host_of_ways).loops
     if loops is None:
         way.op_def = NULL  # They may come.
@@ -339,8 +379,8 @@ cdef object learn(Way* way, object op_def, int first, int second):
         return
     kind, function, data, words = operation(op_def, codes, way.out, loops)
     way.loop = NULL
-    if second != ALONE and rule[0] == rule[1] and rule[0] in (F64, I64):
-        way.compares = comparisons.get(op_def.name, NOTHING)
+    if second != ALONE and rule[0] == rule[1] and rule[0] in (F64, I64) and ELEMENTWISE.get(op_def.name) is op_def:
+        way.simple = (simple_of_float64 if rule[0] == F64 else simple_of_int64).get(op_def.name, NOTHING)
     if kind == BY_LOOP:
         way.loop = <void*><intptr_t>function
         way.data = <void*><intptr_t>data
