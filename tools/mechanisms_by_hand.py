@@ -39,7 +39,7 @@ OWN: dict[str, tuple[str, str]] = {
     "device/cuda/backend.py:CudaDevice._modules": ("texts met", FOR_GOOD),
     "device/cuda/backend.py:CudaDevice._user_modules": ("users' sources met", FOR_GOOD),
     "device/cuda/module.py:CudaModule._functions": ("kernels of a module", BY_NATURE),
-    "device/cuda/routines/fourier.py:Cufft.plans": ("64", OLDEST),
+    "device/cuda/routines/fourier.py:Cufft.plans": ("64", LAST_USED),
     "device/null/backend.py:NullDevice._kernels": ("kernels met", FOR_GOOD),
     "engine/_numbers.pyx:ways": ("2,048", PLACES),
     "engine/_ready.pyx:known": ("4,096", PLACES),
