@@ -6,6 +6,7 @@ An operation is done by the loop that `engine/_ready.pyx` runs a value's operati
 that recording would record; which they are is asked for once. Nothing is done here where the device is not the host.
 """
 
+cimport numpy as np
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, intptr_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
@@ -21,6 +22,7 @@ from numloom.graph.node cimport Node
 
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL as _BOOL, C64 as _C64, C128 as _C128, F32 as _F32, F64 as _F64, I64 as _I64
+from numloom.base.dtypes import SCALAR_CODES
 from numloom.base.dtypes import F16 as _F16, I32 as _I32, U64 as _U64
 from numloom.graph import build as _build
 from numloom.graph import node as _node
@@ -28,34 +30,22 @@ from numloom.graph import node as _node
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
 
-ctypedef void (*PackageLoop)(const void*, long long, long long) noexcept
-
 cdef int LEAF = _node.LEAF, FILL = _node.FILL, SCALAR = _node.SCALAR, OP = _node.OP
 cdef int BOOL = _BOOL, F32 = _F32, F64 = _F64, C64 = _C64, C128 = _C128, I64 = _I64, U64 = _U64
 cdef int F16 = _F16, I32 = _I32
 cdef int WEAK_INT = _build.weak_code(1), WEAK_FLOAT = _build.weak_code(1.0)
 cdef int WEAK_COMPLEX = _build.weak_code(1j)
 cdef int ALONE = _NONE
+cdef dict scalar_codes = SCALAR_CODES
+
+cdef extern from "numpy/arrayobject.h":
+    void PyArray_ScalarAsCtype(object scalar, void* to)
+
+np.import_array()
 
 cdef enum:
     WAYS = 1 << 11
-
-cdef enum Comparison:
-    NOTHING, IS_LESS, IS_MORE, IS_NOT_MORE, IS_NOT_LESS, IS_SAME, IS_OTHER
-
-cdef struct Way:
-    void* op_def
-    int first, second  # codes of the operands, weak ones of Python's numbers
-    bint there
-    int loop_first, loop_second, out
-    Loop cast_first
-    Loop cast_second
-    Loop loop
-    void* data
-    PackageLoop package
-    Comparison compares  # where it is one of float64 or int64: a loop of NumPy's asks for errors of arithmetic
-    int words
-    int word[MOST_WORDS]
+    NATIVE = 14  # dtypes that NumPy has, by their codes
 
 cdef Way ways[WAYS]
 cdef dict comparisons = {
@@ -100,7 +90,7 @@ cdef Pool host_pool():
 
 
 cdef int take_python(object number, double* to) except -3:
-    """The code of a Python number that was put into `to`, a weak one but of bools; -1 for what is none."""
+    """The code of a Python or NumPy number that was put into `to`, a weak one of Python's but of bools; -1 for others."""
     cdef int beyond = 0
     kind = type(number)
     if kind is float:
@@ -116,7 +106,11 @@ cdef int take_python(object number, double* to) except -3:
     if kind is bool:
         (<uint8_t*>to)[0] = number is True
         return BOOL
-    return NONE_HERE
+    code = scalar_codes.get(kind)
+    if code is None or code >= NATIVE:
+        return NONE_HERE
+    PyArray_ScalarAsCtype(number, to)
+    return code
 
 
 cdef int take_known(Node node, int code, Py_ssize_t offset, double* to) except -3:
@@ -197,9 +191,17 @@ cdef inline Way* way_for(void* op_def, int first, int second) noexcept:
     return &ways[((<uint64_t>op_def ^ <uint64_t>(first * 32 + second)) * <uint64_t>0x9E3779B97F4A7C15) >> 53]
 
 
+cdef Way* way_of(object op_def, int first, int second) except? NULL:
+    """How an operation is done on operands of these codes, after `is_host`; null where it is not for here."""
+    cdef Way* way = way_for(<void*>op_def, first, second)
+    if way.op_def != <void*>op_def or way.first != first or way.second != second:
+        learn(way, op_def, first, second)
+    return way if way.there else NULL
+
+
 cdef int operate(object op_def, int first, const double* left, int second, const double* right, double* to) except -3:
     """An operation on one or two numbers: the code of the result in `to`, -1 where it is not for here."""
-    cdef Way* way = way_for(<void*>op_def, first, second)
+    cdef Way* way = way_of(op_def, first, second)
     cdef double converted_left[2]
     cdef double converted_right[2]
     cdef char* args[3]
@@ -207,9 +209,7 @@ cdef int operate(object op_def, int first, const double* left, int second, const
     cdef Size count = 1
     cdef long long words[MOST_WORDS]
     cdef int k
-    if way.op_def != <void*>op_def or way.first != first or way.second != second:
-        learn(way, op_def, first, second)
-    if not way.there:
+    if way is NULL:
         return NONE_HERE
     if not convert(first, left, way.loop_first, way.cast_first, converted_left):
         return NONE_HERE
@@ -228,7 +228,7 @@ cdef int operate(object op_def, int first, const double* left, int second, const
             (<uint8_t*>to)[0] = compare(way.compares, (<const int64_t*>args[0])[0], (<const int64_t*>args[1])[0])
     elif way.loop is not NULL:
         memset(steps, 0, sizeof(steps))
-        way.loop(args, &count, steps, way.data)
+        (<Loop>way.loop)(args, &count, steps, way.data)
     else:
         for k in range(way.words):
             words[k] = 1 if way.word[k] < 0 else <long long><intptr_t>args[way.word[k]]
@@ -253,7 +253,7 @@ cdef inline bint compare(Comparison how, Compared x, Compared y) noexcept:
     return x == y if how == IS_SAME else x != y
 
 
-cdef inline bint convert(int code, const double* number, int loop, Loop by, double* to) noexcept:
+cdef bint convert(int code, const double* number, int loop, void* by, double* to) noexcept:
     """A number of an operand as one of a loop's dtype; whether that can be done here."""
     cdef char* args[2]
     cdef Size steps[2]
@@ -267,7 +267,7 @@ cdef inline bint convert(int code, const double* number, int loop, Loop by, doub
         args[0] = <char*>number
         args[1] = <char*>to
         memset(steps, 0, sizeof(steps))
-        by(args, &count, steps, NULL)
+        (<Loop>by)(args, &count, steps, NULL)
     return True
 
 
@@ -342,7 +342,7 @@ cdef object learn(Way* way, object op_def, int first, int second):
     if second != ALONE and rule[0] == rule[1] and rule[0] in (F64, I64):
         way.compares = comparisons.get(op_def.name, NOTHING)
     if kind == BY_LOOP:
-        way.loop = <Loop><void*><intptr_t>function
+        way.loop = <void*><intptr_t>function
         way.data = <void*><intptr_t>data
     elif kind == BY_PACKAGE:
         way.package = <PackageLoop><void*><intptr_t>function
@@ -354,7 +354,7 @@ cdef object learn(Way* way, object op_def, int first, int second):
     way.there = True
 
 
-cdef bint find_cast(int code, int loop, Loop* to) except -1:
+cdef bint find_cast(int code, int loop, void** to) except -1:
     """The loop that converts an operand, null where its bits stay; whether there is a way."""
     if code == loop or code == WEAK_INT:  # Of which each number is looked at.
         return True
@@ -362,7 +362,7 @@ cdef bint find_cast(int code, int loop, Loop* to) except -1:
         code = F64 if code == WEAK_FLOAT else C128
         if loop == code:
             return True
-    to[0] = cast_between(code, loop)
+    to[0] = <void*>cast_between(code, loop)
     return to[0] is not NULL
 
 
