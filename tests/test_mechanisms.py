@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 
 import mechanisms  # noqa: E402
-from mechanisms import CACHE, LRU, MEMO, ONCE, OTHER, SOURCES, WEAK, Named, counts, faults, find, there  # noqa: E402
+from mechanisms import CACHE, LRU, MEMO, ONCE, OTHER, SOURCES, WEAK, Named, counts, faults, find, there, was_there  # noqa: E402
 
 MODULE = """
 import functools, weakref
@@ -168,6 +168,7 @@ def test_names_are_looked_for(tree: Path) -> None:
         assert there(tree, Named(file, name, "")), name
     for file, name in (("first.py", "loo"), ("first.py", "given"), ("first.py", "fifth"), ("fifth.py", "look")):
         assert not there(tree, Named(file, name, "")), name
+    assert was_there(tree, Named("first.py", "new", "", "look")) and not was_there(tree, Named("first.py", "new", ""))
     assert there(SOURCES, Named("base/config.py", "unplanned", "")) and not there(
         SOURCES, Named("base/config.py", "x", "")
     )

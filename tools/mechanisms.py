@@ -19,7 +19,7 @@ import tarfile
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -372,6 +372,11 @@ def there(folder: Path, named: Named) -> bool:
     )
 
 
+def was_there(folder: Path, named: Named) -> bool:
+    """`there`, in an earlier tree maybe by another name."""
+    return there(folder, named) or bool(named.earlier and there(folder, replace(named, name=named.earlier)))
+
+
 def counts(folder: Path) -> dict[str, int]:
     """How many there are of each kind in a tree, and of the rest."""
     found = mechanisms(folder, find(folder))
@@ -381,9 +386,9 @@ def counts(folder: Path) -> dict[str, int]:
         "what remembers": kinds.total(),
         **{f"- {kind}": kinds[kind] for kind in KINDS},
         **{f"  - {rule}": rules[rule] for rule in sorted(rules)},
-        "rules of warming up": sum(there(folder, one) for one in WARM_UP),
-        "ways to record": sum(there(folder, one) for one in RECORD),
-        "ways to run": sum(there(folder, one) for one in RUN),
+        "rules of warming up": sum(was_there(folder, one) for one in WARM_UP),
+        "ways to record": sum(was_there(folder, one) for one in RECORD),
+        "ways to run": sum(was_there(folder, one) for one in RUN),
     }
 
 

@@ -143,6 +143,7 @@ APART: dict[str, str] = {
     "engine/_drawing.pyx:firsts": _ROOM,
     "engine/_drawing.pyx:keys": _ROOM,
     "engine/_drawing.pyx:numbers": _ROOM,
+    "engine/_few.pyx:alignments": _REGISTRY,
     "engine/_indexing.pyx:sizes": _REGISTRY,
     "engine/_numbers.pyx:op_defs": _PART,
     "engine/_numbers.pyx:products": _ROOM,
@@ -195,11 +196,12 @@ EARLIER = (
 
 @dataclass(frozen=True)
 class Named:
-    """A function, a number or a setting in a file, and what it says."""
+    """A function, a number or a setting in a file, what it says, and what it was called in earlier trees."""
 
     file: str
     name: str
     what: str
+    earlier: str = ""
 
 
 WARM_UP = (
@@ -254,10 +256,12 @@ RECORD = (
 
 RUN = (
     Named("engine/_numbers.pyx", "operate", "numbers, at once"),
+    Named("engine/_few.pyx", "operate_on_few", "operations on few elements, at once"),
+    Named("engine/_few.pyx", "run_few", "reductions of few elements, as soon as they are recorded"),
     Named("array/_making.pyx", "memory_of", "new arrays, at once"),
     Named("engine/_blocks.pyx", "dense_copy", "copies of blocks, at once"),
     Named("engine/_blocks.pyx", "listed", "lists of blocks, at once"),
-    Named("array/_short.pyx", "dot", "products of short vectors, at once"),
+    Named("array/_short.pyx", "product", "products of short vectors and few rows, at once", "dot"),
     Named("array/_short.pyx", "gathered", "arrays of lists of numbers, at once"),
     Named("array/_indexing.pyx", "read", "reads at indices and masks, at once"),
     Named("array/_indexing.pyx", "put", "writes at indices and masks, at once"),
