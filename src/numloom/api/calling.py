@@ -38,6 +38,9 @@ _PART = object()
 _LIES = object()
 """Stands before the strides of an array that are not those of its value."""
 _verify = config.verify
+if not cython.compiled:
+    run_few: Any = None  # of `engine/_few.pyx`
+    short_product: Any = None  # of `array/_short.pyx`
 
 
 def _set_verify(value: bool) -> None:
