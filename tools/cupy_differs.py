@@ -1,0 +1,3 @@
+BETTER={}
+DIFFERS={}
+NOT={}
