@@ -16,9 +16,10 @@ from pathlib import Path
 TARGET = Path(__file__).resolve().parent.parent / "tests" / "cupy_names" / "names.txt"
 
 MODULES = (
-    "cupy", "cupy.random", "cupy.fft", "cupy.fft.config", "cupy.linalg", "cupy.polynomial", "cupy.polynomial.polynomial",
-    "cupy.polynomial.polyutils", "cupy.lib.stride_tricks", "cupy.exceptions", "cupy.typing", "cupy.testing", "cupy.cublas",
-    "cupy.cuda", "cupy.cuda.device", "cupy.cuda.memory", "cupy.cuda.pinned_memory", "cupy.cuda.memory_hook",
+    "cupy", "cupy.random", "cupy.fft", "cupy.fft.config", "cupy.linalg", "cupy.polynomial",
+    "cupy.polynomial.polynomial", "cupy.polynomial.polyutils", "cupy.lib.stride_tricks", "cupy.exceptions",
+    "cupy.typing", "cupy.testing", "cupy.cublas", "cupy.cuda", "cupy.cuda.device", "cupy.cuda.memory",
+    "cupy.cuda.pinned_memory", "cupy.cuda.memory_hook",
     "cupy.cuda.memory_hooks", "cupy.cuda.stream", "cupy.cuda.function", "cupy.cuda.graph", "cupy.cuda.compiler",
     "cupy.cuda.profiler", "cupy.cuda.texture", "cupy.cuda.nvtx", "cupy.cuda.runtime", "cupy.cuda.nccl",
     "cupyx", "cupyx.distributed", "cupyx.jit", "cupyx.linalg", "cupyx.optimizing", "cupyx.profiler", "cupyx.signal",
@@ -55,11 +56,13 @@ BASES = {
 PROPERTIES = {
     "ndarray": "T base cstruct data device dtype flags flat imag itemsize mT nbytes ndim real shape size strides",
     "ufunc": "name nargs nin nout types",
-    "ElementwiseKernel": "cached_code cached_codes in_params kernel_name name nargs nin nout operation out_params params",
+    "ElementwiseKernel": (
+        "cached_code cached_codes in_params kernel_name name nargs nin nout operation out_params params"
+    ),
     "ReductionKernel": "cached_code cached_codes",
     "RawKernel": (
-        "attributes backend binary_version cache_mode_ca code const_size_bytes enable_cooperative_groups file_path kernel "
-        "local_size_bytes max_dynamic_shared_size_bytes max_threads_per_block name num_regs options "
+        "attributes backend binary_version cache_mode_ca code const_size_bytes enable_cooperative_groups file_path "
+        "kernel local_size_bytes max_dynamic_shared_size_bytes max_threads_per_block name num_regs options "
         "preferred_shared_memory_carveout ptx_version shared_size_bytes"
     ),
     "RawModule": "backend code enable_cooperative_groups file_path module name_expressions options",
@@ -75,6 +78,7 @@ PROPERTIES = {
 
 COMPILED_NAMES = {
     "cupy": "cublas fft lib linalg polynomial random testing typing",
+    "cupy.fft.config": "devices enable_nd_planning set_cufft_gpus use_multi_gpus",
     "cupy.random": "Generator",
     "cupyx": "cusolver cusparse cutensor distributed jit lapack profiler signal",
     "cupyx.scipy": "fft fftpack interpolate linalg ndimage signal sparse spatial special stats",
@@ -90,6 +94,12 @@ COMPILED_NAMES = {
 
 NOT_NAMES = ("close", "decltype", "operator", "send", "throw")
 """What looks like a signature in a compiled file and is C++'s, or of generators."""
+HIDDEN = {
+    "cupy": ("disp", "find_common_type", "get_array_wrap", "safe_eval", "set_string_function"),
+    "cupy.fft.config": ("config",),
+    "cupy.cublas": ("linalg",),
+}
+"""Names that serve a module itself, and functions that only say that NumPy removed them."""
 PACKAGES = ("cupy", "cupy.cuda", "cupy.polynomial", "cupyx", "cupyx.scipy")
 """Modules whose modules are listed as names."""
 
@@ -225,7 +235,9 @@ class Sources:
             for kind in (BASES.get(name), name):
                 start = f"{kind}."
                 found |= {
-                    key.removeprefix(start): text for key, text in self.compiled(module).items() if key.startswith(start)
+                    key.removeprefix(start): text
+                    for key, text in self.compiled(module).items()
+                    if key.startswith(start)
                 }
             return found
         for bound_name, node in bound(tree):
@@ -275,6 +287,8 @@ def bound(tree: ast.AST) -> Iterator[tuple[str, ast.stmt]]:
             for target in node.targets:
                 if isinstance(target, ast.Name):
                     yield target.id, node
+        elif isinstance(node, ast.If) and "__version__ < '2'" in ast.unparse(node.test):
+            yield from bound(ast.Module(node.orelse, []))
         elif isinstance(node, (ast.If, ast.Try)):
             yield from bound(node)
 
@@ -288,6 +302,8 @@ def table(root: Path) -> str:
         names = sources.names(module)
         for name in COMPILED_NAMES.get(module, "").split():
             names.setdefault(name, None)
+        for name in HIDDEN.get(module, ()):
+            names.pop(name, None)
         if not names:
             print(f"{module}: nothing found", file=sys.stderr)
         lines += ["", f"[{module}]", *_lines(names)]

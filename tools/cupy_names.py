@@ -10,11 +10,10 @@ from __future__ import annotations
 import argparse
 import difflib
 import fnmatch
-import importlib
 import inspect
 import itertools
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,9 +90,9 @@ def ours(space: str) -> Any:
 
 
 def has(space: Any, name: str) -> bool:
-    """Whether an object has a name; one that raises another error when read is there."""
+    """Whether an object, or its class, has a name; one that raises another error when read is there."""
     try:
-        return hasattr(space, name)
+        return hasattr(type(space), name) or hasattr(space, name)
     except Exception:
         return True
 
@@ -107,9 +106,10 @@ def unlike(parameters: str, function: Any) -> str:
     'no x'
     """
     try:
-        mine = inspect.signature(function).parameters
+        mine = dict(inspect.signature(function).parameters)
     except (TypeError, ValueError):
         return ""
+    mine.pop("self", None)  # Of a class's own function.
     kinds = inspect.Parameter
     takes_all = any(one.kind is kinds.VAR_KEYWORD for one in mine.values())
     takes_more = any(one.kind is kinds.VAR_POSITIONAL for one in mine.values())
@@ -124,7 +124,7 @@ def unlike(parameters: str, function: Any) -> str:
             continue
         if name[0] == "*":
             by_place = False
-            if name[:2] != "**" and name != "*" and not takes_more:
+            if name[:2] != "**" and name != "*" and not takes_more and theirs[-1][:2] != "**":
                 found.append(f"no {name}")
             continue
         if number >= only and name not in named and not takes_all:
@@ -135,48 +135,149 @@ def unlike(parameters: str, function: Any) -> str:
     return ", ".join(found)
 
 
+def differing(name: Name, space: Any) -> str:
+    """How the parameters of a name that is there differ from CuPy's; empty if they do not."""
+    if name.parameters is None:
+        return ""
+    try:
+        found = getattr(space, name.name)
+    except Exception:
+        return ""
+    return unlike(name.parameters, found) if callable(found) else ""
+
+
 def state(name: Name, space: Any) -> tuple[str, str]:
     """Whether a name is the same, better, differs or is missing, and how or why."""
     if space is None or not has(space, name.name):
-        return "missing", _by_pattern(NOT, name.full) or UNSAID
+        return "missing", by_pattern(NOT, name.full)
     if name.full in BETTER:
         return "better", BETTER[name.full]
-    said = _by_pattern(DIFFERS, name.full)
+    said = by_pattern(DIFFERS, name.full)
+    if not said and name.full.startswith(COUNTED_ALONE):
+        said = differing(name, space)
     return ("differs", said) if said else ("same", "")
 
 
-UNSAID = "?"
+COUNTED_ALONE = "cupyx."
+"""Names whose parameters are compared for the page alone: what differs is SciPy's older form or CuPy's own."""
 
 
-def _by_pattern(table: dict[str, str], full: str) -> str:
+def by_pattern(table: dict[str, str], full: str) -> str:
+    """What a table says of a name: in its own line, or in the first line whose pattern fits."""
     if full in table:
         return table[full]
     return next((said for pattern, said in table.items() if "*" in pattern and fnmatch.fnmatchcase(full, pattern)), "")
 
 
-def wrong(spaces: dict[str, list[Name]]) -> list[str]:
-    """What the tables do not say, and what they say that does not hold."""
-    found = []
+@dataclass(frozen=True)
+class Found:
+    """A module or class of CuPy's: its names by state, each with how or why."""
+
+    title: str
+    states: dict[str, list[tuple[str, str]]]
+
+    def count(self, state: str) -> int:
+        """How many names are so."""
+        return len(self.states[state])
+
+
+STATES = ("same", "better", "differs", "missing")
+
+
+def look() -> tuple[str, list[Found], list[str]]:
+    """CuPy's release, what was found, and what the tables do not say or say wrongly."""
+    release, spaces = listed()
+    found, wrong = [], []
     exact = {*NOT, *DIFFERS, *BETTER}
-    for title, names in spaces.items():
-        space = ours(title)
-        for name in names:
-            kind, said = state(name, space)
-            if kind == "missing" and said == UNSAID:
-                found.append(f"{name.full} is not there: tools/cupy_differs.py must say why")
-            if kind != "missing" and name.full in NOT:
-                found.append(f"{name.full} is said not to be there, but is")
-            if kind == "same" and name.parameters is not None and inspect_it(space, name.name):
-                how = unlike(name.parameters, getattr(space, name.name))
-                if how:
-                    found.append(f"{name.full}({name.parameters}): {how}")
-            exact.discard(name.full)
-    return found + [f"{name} is in the tables, but CuPy has no such name" for name in sorted(exact) if "*" not in name]
+    with numloom.cupy.members():
+        for title, names in spaces.items():
+            space = ours(title)
+            states: dict[str, list[tuple[str, str]]] = {kind: [] for kind in STATES}
+            for name in names:
+                kind, said = state(name, space)
+                states[kind].append((name.name, said))
+                if kind == "missing" and not said:
+                    wrong.append(f"{name.full} is not there: tools/cupy_differs.py must say why")
+                if kind != "missing" and name.full in NOT:
+                    wrong.append(f"{name.full} is said not to be there, but is")
+                if kind == "missing" and (name.full in DIFFERS or name.full in BETTER):
+                    wrong.append(f"{name.full} is said to be there, but is not")
+                if kind in ("same", "better") and (how := differing(name, space)):
+                    wrong.append(f"{name.full}({name.parameters}): {how}; tools/cupy_differs.py must say so")
+                exact.discard(name.full)
+            found.append(Found(title, states))
+    wrong += [f"{name} is in the tables, but CuPy has no such name" for name in sorted(exact) if "*" not in name]
+    return release, found, wrong
 
 
-def inspect_it(space: Any, name: str) -> bool:
-    """Whether it is something that is called."""
-    try:
-        return callable(getattr(space, name))
-    except Exception:
-        return False
+def page(release: str, found: list[Found]) -> str:
+    """The page."""
+    lines = [
+        "# CuPy's names",
+        "",
+        f"Written by `python tools/cupy_names.py` from the names of CuPy {release}; a test fails when it is out of",
+        "date.",
+        "What stands for `cupy` is `numloom.cupy`, for `cupyx` `numloom.cupyx`, also under",
+        "`python -m numloom run --cupy` ([coming from CuPy](howto-cupy.md)).",
+        "",
+        "A name is *the same* if it is there and takes CuPy's parameters, by name and by place; a test looks at each.",
+        "It is *better* if it does more or refuses less, it *differs* if a line says how, else a line says why it is",
+        "missing. What differs for all names (when work runs, elements that are scalars) is on the page of CuPy.",
+        "Members of arrays are those of `run --cupy`.",
+        "",
+        "| | the same | better | differs | missing | of |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for one in found:
+        counts = [one.count(kind) for kind in STATES]
+        lines.append(f"| `{one.title}` | {' | '.join(map(str, counts))} | {sum(counts)} |")
+    totals = [sum(one.count(kind) for one in found) for kind in STATES]
+    lines.append(f"| all | {' | '.join(map(str, totals))} | {sum(totals)} |")
+    for one in found:
+        lines += ["", f"## {one.title}", "", *_section(one)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _section(one: Found) -> Iterator[str]:
+    if one.states["same"]:
+        yield from ("| the same | |", "| --- | --- |")
+        names = sorted((name for name, _ in one.states["same"]), key=lambda name: (name.lower(), name))
+        for letter, group in itertools.groupby(names, key=lambda name: name[0].lower()):
+            yield f"| {letter.upper()} | {' '.join(f'`{name}`' for name in group)} |"
+        yield ""
+    for kind, title in (
+        ("better", "| better | how |"),
+        ("differs", "| differs | how |"),
+        ("missing", "| missing | why |"),
+    ):
+        if one.states[kind]:
+            yield from (title, "| --- | --- |")
+            shared: dict[str, list[str]] = {}
+            for name, said in one.states[kind]:
+                shared.setdefault(said, []).append(f"`{name}`")
+            yield from (f"| {' '.join(names)} | {said.replace('*', chr(92) + '*')} |" for said, names in shared.items())
+            yield ""
+
+
+def main() -> int:
+    """Write the page, or with --check say whether it is what it would be."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="status 1, and the difference, if the page is out of date")
+    check = parser.parse_args().check
+    release, found, wrong = look()
+    text = page(release, found)
+    if check:
+        have = TARGET.read_text(encoding="utf-8")
+        wrong += difflib.unified_diff(
+            have.splitlines(), text.splitlines(), "the page", "what it would be", "", "", 0, ""
+        )
+    else:
+        TARGET.write_text(text, encoding="utf-8")
+        print(f"wrote {TARGET.name}")
+    if wrong:
+        print("\n".join(wrong), file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -34,9 +34,11 @@ def asarray(
     return convert.asarray(a, dtype, order, copy=copy)
 
 
-def asanyarray(a: Any, dtype: Any = None, order: str | None = None, *, blocking: bool = False) -> Array:
+def asanyarray(
+    a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, blocking: bool = False
+) -> Array:
     """`numloom.asarray`; there are no subclasses."""
-    return convert.asarray(a, dtype, order)
+    return convert.asarray(a, dtype, order, copy=copy)
 
 
 def ascontiguousarray(a: Any, dtype: Any = None) -> Array:
