@@ -28,6 +28,7 @@ BETTER: dict[str, str] = {
 """What does more than in CuPy."""
 
 DIFFERS: dict[str, str] = {
+    "cupy.ndarray": "strides and order are given by name; not to be subclassed",
     "cupy.flatiter": "made by x.flat",
     "cupy.ndarray.argmax": "takes NumPy's parameters; cupy.argmax takes dtype=",
     "cupy.ndarray.argmin": "takes NumPy's parameters; cupy.argmin takes dtype=",
@@ -120,7 +121,7 @@ NOT: dict[str, str] = {
     "cupyx.lapack": _HANDLE,
     "cupyx.optimizing*": "the shapes of launches are chosen by themselves",
     "cupyx.GeneralizedUFunc": "use numloom.vmap or numloom.vectorize(signature=...)",
-    "cupyx.*ynchronize*": "not yet: numloom.config.warn_host_copies tells of copies to the host",
+    "cupyx.*ynchronize*": "not yet: `numloom.config.host_copy = 'raise'` stops copies that other libraries make",
     "cupyx.get_runtime_info": "use cupy.show_config()",
     "cupyx.jit.*": "a raw kernel in CUDA C++ has it",
     "cupyx.profiler.load_ipython_extension": "use %timeit with cupyx.profiler.benchmark",

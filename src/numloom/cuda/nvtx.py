@@ -60,6 +60,12 @@ def RangePop() -> None:
         package().pop_range()
 
 
+def __getattr__(name: str) -> Any:
+    if name == "available":
+        return package() is not None
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 _open: dict[int, Any] = {}
 """Ranges by the numbers that `RangeStart` gave."""
 _numbers = itertools.count(1)

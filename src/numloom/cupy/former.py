@@ -8,6 +8,8 @@ import numpy as np
 
 import numloom
 from numloom import exceptions
+from numloom.array.storage import pin
+from numloom.cuda.memory import MemoryPointer, UnownedMemory
 
 Array = Any
 
@@ -55,8 +57,18 @@ def msort(a: Any) -> Array:
 
 
 def fromDlpack(dltensor: Any) -> Array:
-    """An array over the memory of a DLPack capsule; `from_dlpack` takes what has the protocol."""
-    return numloom.from_dlpack(_Capsule(dltensor))
+    """An array over the memory of a DLPack capsule; `from_dlpack` takes what has the protocol.
+
+    A capsule of the older form does not say whether it may be written: as in CuPy, it may.
+    """
+    found = numloom.from_dlpack(_Capsule(dltensor))
+    if found.flags.writeable or not found.size or min(found.strides, default=0) < 0:
+        return found
+    pairs = zip(found.shape, found.strides, strict=True)
+    nbytes = sum((extent - 1) * stride for extent, stride in pairs) + found.itemsize
+    storage = found.storage
+    memory = UnownedMemory(pin(storage).buffer.ptr + found.offset, nbytes, found)
+    return numloom.ndarray(found.shape, found.dtype, MemoryPointer(memory, 0), strides=found.strides)
 
 
 class _Capsule:

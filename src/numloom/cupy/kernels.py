@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import numloom
+
+HEADERS = Path(__file__).parent / "include"
+"""The headers that CuPy's kernels include as ``<cupy/...>``: complex numbers."""
+
+
+def _with_headers(options: Any, code: Any, path: Any) -> tuple[str, ...]:
+    """Compiler options, with the folder of CuPy's headers where a source includes one of them."""
+    texts = [code] if isinstance(code, str) else list(code.values()) if isinstance(code, dict) else list(code or ())
+    if isinstance(path, (str, os.PathLike)) and not str(path).endswith((".cubin", ".fatbin", ".ptx")):
+        texts.append(Path(path).read_text(encoding="utf-8"))
+    used = any(isinstance(text, str) and "cupy/complex.cuh" in text for text in texts)
+    return (*options, f"-I{HEADERS}") if used else tuple(options)
 
 
 class RawModule(numloom.RawModule):
@@ -18,8 +32,10 @@ class RawModule(numloom.RawModule):
     True
     """
 
-    def __init__(self, code: Any = None, *, path: Any = None, backend: str = "nvrtc", **more: Any) -> None:
-        super().__init__(code, path=path, backend=_known(backend), **more)
+    def __init__(
+        self, code: Any = None, *, path: Any = None, options: Any = (), backend: str = "nvrtc", **more: Any
+    ) -> None:
+        super().__init__(code, path=path, options=_with_headers(options, code, path), backend=_known(backend), **more)
         self.code, self.file_path = code, path
 
     backend = "nvrtc"
@@ -61,7 +77,7 @@ class RawKernel(numloom.RawKernel):
         super().__init__(
             code,
             name,
-            options,
+            _with_headers(options, code, None),
             _known(backend),
             enable_cooperative_groups=enable_cooperative_groups,
             jitify=bool(jitify),
