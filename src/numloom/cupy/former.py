@@ -68,7 +68,8 @@ def fromDlpack(dltensor: Any) -> Array:
     nbytes = sum((extent - 1) * stride for extent, stride in pairs) + found.itemsize
     storage = found.storage
     memory = UnownedMemory(pin(storage).buffer.ptr + found.offset, nbytes, found)
-    return numloom.ndarray(found.shape, found.dtype, MemoryPointer(memory, 0), strides=found.strides)
+    made: Any = numloom.ndarray
+    return made(found.shape, found.dtype, MemoryPointer(memory, 0), strides=found.strides)
 
 
 class _Capsule:
