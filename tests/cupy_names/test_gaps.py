@@ -384,3 +384,22 @@ def test_conditions_and_arrays():
     assert Squares is None
     made = [globals()[name]().squared() for name in ("Squares_0", "Squares_1")]
     assert made == [4, 9]
+
+
+def test_waiting_can_be_forbidden():
+    from numloom.cupy.synchronizing import DeviceSynchronized, allow_synchronize
+
+    x = cp.arange(3000.0)
+    with allow_synchronize(False):
+        y = cp.sqrt(x) + 1
+    with pytest.raises(DeviceSynchronized, match="waited for values"), allow_synchronize(False):
+        y.get()
+    with allow_synchronize(False), allow_synchronize(True):
+        y.get()
+    with pytest.raises(DeviceSynchronized), allow_synchronize(False):
+        with allow_synchronize(True):
+            y.get()
+        cp.cuda.Device().synchronize()
+    with pytest.raises(ZeroDivisionError), allow_synchronize(False):
+        1 / 0
+    y.get()
