@@ -283,6 +283,43 @@ def test_runtime():
             runtime.deviceGetAttribute(runtime.cudaDevAttrEccEnabled, 0)
 
 
+def test_handles():
+    runtime = cp.cuda.runtime
+    stream = runtime.streamCreateWithFlags(runtime.streamNonBlocking)
+    start, end = runtime.eventCreate(), runtime.eventCreateWithFlags(runtime.eventBlockingSync)
+    assert runtime.streamGetFlags(stream) == runtime.streamNonBlocking and not runtime.streamIsCapturing(stream)
+    called = []
+    runtime.eventRecord(start, stream)
+    with cp.cuda.ExternalStream(stream):
+        x = cp.arange(1000.0) + 1
+    runtime.launchHostFunc(stream, called.append, 1)
+    runtime.streamAddCallback(stream, lambda *given: called.append(given), 2)
+    runtime.eventRecord(end, stream)
+    runtime.streamWaitEvent(0, end)
+    runtime.eventSynchronize(end)
+    runtime.streamSynchronize(stream)
+    assert runtime.eventQuery(end) == runtime.streamQuery(stream) == 0 and called == [1, (stream, 0, 2)]
+    assert runtime.eventElapsedTime(start, end) >= 0 and float(x.sum()) == 500500
+    address = runtime.mallocAsync(64, stream)
+    runtime.memset(address, 1, 64)
+    runtime.freeAsync(address, stream)
+    host = numpy.zeros(4096, "u1")
+    runtime.hostRegister(host.ctypes.data, host.nbytes, 0)
+    runtime.hostUnregister(host.ctypes.data)
+    runtime.streamDestroy(stream)
+    for event in (start, end):
+        runtime.eventDestroy(event)
+    with pytest.raises(ValueError, match="no event"):
+        runtime.eventDestroy(start)
+    with pytest.raises(ValueError, match="no stream"):
+        runtime.streamDestroy(stream)
+    if cp.is_available():
+        assert runtime.deviceGetLimit(0) > 0
+    else:
+        with pytest.raises(ValueError, match="no limits of CUDA's"):
+            runtime.deviceSetLimit(0, 4096)
+
+
 def test_names_of_cuda():
     cuda = cp.cuda
     assert cuda.Stream.from_external(cuda.Stream()).ptr > 0 and not cuda.Stream().is_non_blocking

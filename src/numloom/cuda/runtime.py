@@ -11,6 +11,33 @@ from typing import Any
 
 from numloom.base.errors import DeviceError
 from numloom.cuda import devices
+from numloom.cuda.handles import (
+    deviceGetLimit,
+    deviceSetLimit,
+    eventCreate,
+    eventCreateWithFlags,
+    eventDestroy,
+    eventElapsedTime,
+    eventQuery,
+    eventRecord,
+    eventSynchronize,
+    freeAsync,
+    hostRegister,
+    hostUnregister,
+    launchHostFunc,
+    mallocAsync,
+    of_host,
+    streamAddCallback,
+    streamCreate,
+    streamCreateWithFlags,
+    streamCreateWithPriority,
+    streamDestroy,
+    streamGetFlags,
+    streamGetPriority,
+    streamIsCapturing,
+    streamQuery,
+    streamWaitEvent,
+)
 from numloom.device.cpu import memory as host_memory
 from numloom.device.cuda import driver
 from numloom.device.memory import Buffer
@@ -229,21 +256,14 @@ def malloc(size: int) -> int:
     """
     if devices.on_gpu():
         return int(driver.call("cuMemAlloc", max(int(size), 1), doing="allocating memory"))
-    return _of_host(size)
-
-
-def _of_host(size: int) -> int:
-    address = host_memory.allocate(max(int(size), 1))
-    if not address:
-        raise MemoryError(f"the host has no {size} bytes")
-    return address
+    return of_host(size)
 
 
 def mallocManaged(size: int, flags: int = memAttachGlobal) -> int:
     """The address of `size` bytes that host and GPU both see, which `free` gives back."""
     if devices.on_gpu():
         return int(driver.call("cuMemAllocManaged", max(int(size), 1), flags, doing="allocating managed memory"))
-    return _of_host(size)
+    return of_host(size)
 
 
 def free(ptr: int) -> None:
@@ -259,7 +279,7 @@ def hostAlloc(size: int, flags: int) -> int:
     """The address of `size` bytes of pinned memory of the host, which `freeHost` gives back."""
     if devices.on_gpu():
         return int(driver.call("cuMemHostAlloc", max(int(size), 1), flags, doing="allocating pinned memory"))
-    return _of_host(size)
+    return of_host(size)
 
 
 def freeHost(ptr: int) -> None:
@@ -284,12 +304,16 @@ def profilerStop() -> None:
 
 
 __all__ = [
-    "CUDARuntimeError", "deviceCanAccessPeer", "deviceGetAttribute", "deviceGetByPCIBusId", "deviceGetPCIBusId",
-    "deviceSynchronize", "driverGetVersion", "eventBlockingSync", "eventDefault", "eventDisableTiming",
-    "eventInterprocess", "free", "freeHost", "getDevice", "getDeviceCount", "getDeviceProperties", "hostAlloc",
-    "hostAllocDefault", "hostAllocMapped", "hostAllocPortable", "hostAllocWriteCombined", "is_hip", "malloc",
-    "mallocManaged", "memAttachGlobal", "memGetInfo", "memcpy", "memcpyAsync", "memcpyDefault", "memcpyDeviceToDevice",
-    "memcpyDeviceToHost", "memcpyHostToDevice", "memcpyHostToHost", "memcpyPeer", "memcpyPeerAsync", "memset",
-    "memsetAsync", "profilerStart", "profilerStop", "runtimeGetVersion", "setDevice", "streamDefault",
-    "streamNonBlocking", "streamSynchronize",
+    "CUDARuntimeError", "deviceCanAccessPeer", "deviceGetAttribute", "deviceGetByPCIBusId", "deviceGetLimit",
+    "deviceGetPCIBusId", "deviceSetLimit", "deviceSynchronize", "driverGetVersion", "eventBlockingSync",
+    "eventCreate", "eventCreateWithFlags", "eventDefault", "eventDestroy", "eventDisableTiming", "eventElapsedTime",
+    "eventInterprocess", "eventQuery", "eventRecord", "eventSynchronize", "free", "freeAsync", "freeHost",
+    "getDevice", "getDeviceCount", "getDeviceProperties", "hostAlloc", "hostAllocDefault", "hostAllocMapped",
+    "hostAllocPortable", "hostAllocWriteCombined", "hostRegister", "hostUnregister", "is_hip", "launchHostFunc",
+    "malloc", "mallocAsync", "mallocManaged", "memAttachGlobal", "memGetInfo", "memcpy", "memcpyAsync",
+    "memcpyDefault", "memcpyDeviceToDevice", "memcpyDeviceToHost", "memcpyHostToDevice", "memcpyHostToHost",
+    "memcpyPeer", "memcpyPeerAsync", "memset", "memsetAsync", "profilerStart", "profilerStop", "runtimeGetVersion",
+    "setDevice", "streamAddCallback", "streamCreate", "streamCreateWithFlags", "streamCreateWithPriority",
+    "streamDefault", "streamDestroy", "streamGetFlags", "streamGetPriority", "streamIsCapturing", "streamNonBlocking",
+    "streamQuery", "streamSynchronize", "streamWaitEvent",
 ]  # fmt: skip
