@@ -87,6 +87,10 @@ COMPILED_NAMES = {
         "CUDARuntimeError memcpyDefault memcpyDeviceToDevice memcpyDeviceToHost memcpyHostToDevice memcpyHostToHost "
         "streamDefault streamNonBlocking eventDefault eventBlockingSync eventDisableTiming eventInterprocess is_hip "
         "cudaDevAttrMaxThreadsPerBlock cudaDevAttrMultiProcessorCount cudaDevAttrComputeCapabilityMajor "
+        "cudaAddressModeBorder cudaAddressModeClamp cudaAddressModeMirror cudaAddressModeWrap "
+        "cudaChannelFormatKindFloat cudaChannelFormatKindSigned cudaChannelFormatKindUnsigned cudaFilterModeLinear "
+        "cudaFilterModePoint cudaReadModeElementType cudaReadModeNormalizedFloat cudaResourceTypeArray "
+        "cudaResourceTypeLinear cudaResourceTypePitch2D "
         "cudaDevAttrComputeCapabilityMinor cudaDevAttrMaxSharedMemoryPerBlock cudaDevAttrWarpSize"
     ),
 }

@@ -245,6 +245,28 @@ def test_attributes_of_kernels(tmp_path):
     assert loop.kernel_name == "same" and [one.name for one in loop.params] == ["x", "y"]
 
 
+READ = """
+extern "C" __global__ void read(float* out, cudaTextureObject_t texture, int width)
+{
+    out[threadIdx.y * width + threadIdx.x] = tex2D<float>(texture, threadIdx.x + 0.5f, threadIdx.y + 0.5f);
+}"""
+
+
+def test_textures_by_the_names_of_the_runtime():
+    from numloom.cupy.cuda import runtime, texture
+
+    image = cp.arange(12, dtype="f4").reshape(3, 4)
+    array = texture.CUDAarray(texture.ChannelFormatDescriptor(32, 0, 0, 0, runtime.cudaChannelFormatKindFloat), 4, 3)
+    array.copy_from(image)
+    source = texture.ResourceDescriptor(runtime.cudaResourceTypeArray, cuArr=array)
+    how = texture.TextureDescriptor(
+        (runtime.cudaAddressModeClamp,) * 2, runtime.cudaFilterModePoint, runtime.cudaReadModeElementType
+    )
+    out = cp.zeros_like(image)
+    cp.RawKernel(READ, "read")((1,), (4, 3), (out, texture.TextureObject(source, how), 4))
+    assert (out == image).all()
+
+
 # ---------------------------------------------------------------- cuda
 
 

@@ -50,6 +50,11 @@ streamDefault, streamNonBlocking = 0, 1
 eventDefault, eventBlockingSync, eventDisableTiming, eventInterprocess = 0, 1, 2, 4
 hostAllocDefault, hostAllocPortable, hostAllocMapped, hostAllocWriteCombined = 0, 1, 2, 4
 memAttachGlobal = 1
+cudaChannelFormatKindSigned, cudaChannelFormatKindUnsigned, cudaChannelFormatKindFloat = 0, 1, 2
+cudaResourceTypeArray, cudaResourceTypeMipmappedArray, cudaResourceTypeLinear, cudaResourceTypePitch2D = range(4)
+cudaAddressModeWrap, cudaAddressModeClamp, cudaAddressModeMirror, cudaAddressModeBorder = range(4)
+cudaFilterModePoint, cudaFilterModeLinear = 0, 1
+cudaReadModeElementType, cudaReadModeNormalizedFloat = 0, 1
 is_hip = False
 
 cudaDevAttrMaxThreadsPerBlock, cudaDevAttrMaxSharedMemoryPerBlock = 1, 8
