@@ -65,3 +65,37 @@ def test_unlike():
 def test_signatures_of_compiled_modules():
     assert cupy_gather.embedded("self, str name, tuple shape=(1, 2), *args, **named") == "name, shape=, *args, **named"
     assert cupy_gather.embedded("self") == ""
+
+
+def test_names_are_read_from_python_and_compiled_files(tmp_path):
+    package = tmp_path / "cupy"
+    package.mkdir()
+    (package / "_version.py").write_text("__version__ = '14.9.0'\n")
+    (package / "__init__.py").write_text(
+        "import os\n"
+        "from cupy._math import add, Kind, _hidden\n"
+        "from cupy._fast import quick as fast\n"
+        "from os.path import join\n"
+        "import numpy as _numpy\n"
+        "if _numpy.__version__ < '2':\n    from numpy import gone\nelse:\n    from numpy import here\n"
+        "def twice(a, b=1, /, *rest, out=None, **more):\n    pass\n"
+        "again = twice\n"
+        "LIMIT = 3\n"
+    )
+    (package / "_math.py").write_text(
+        "def add(x, y, *, dtype=None):\n    pass\n"
+        "class Base:\n    def shared(self, n):\n        pass\n"
+        "class Kind(Base):\n    def __init__(self, size):\n        pass\n"
+        "    @property\n    def width(self):\n        pass\n"
+        "    def _own(self):\n        pass\n"
+    )
+    (package / "_fast.cpython-311-x86_64-linux-gnu.so").write_bytes(
+        b"\x7fELF\x00quick(int x, tuple shape=(1, 2), bool c=True) -> list\nWhat it does.\x00other(a)\x00"
+    )
+    sources = cupy_gather.Sources(tmp_path)
+    assert sources.names("cupy") == {
+        "add": "x, y, *, dtype=", "Kind": "size", "fast": "x, shape=, c=", "here": None,
+        "twice": "a, b=, /, *rest, out=, **more", "again": "a, b=, /, *rest, out=, **more", "LIMIT": None,
+    }  # fmt: skip
+    assert sources.members("cupy", "Kind") == {"shared": "n", "__init__": "size", "width": None, "_own": ""}
+    assert cupy_gather.table(tmp_path).startswith("CuPy 14.9.0")
