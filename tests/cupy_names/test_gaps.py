@@ -322,6 +322,7 @@ def test_handles():
     assert runtime.eventQuery(end) == runtime.streamQuery(stream) == 0 and called == [1, (stream, 0, 2)]
     assert runtime.eventElapsedTime(start, end) >= 0 and float(x.sum()) == 500500
     address = runtime.mallocAsync(64, stream)
+    runtime.streamSynchronize(stream)
     runtime.memset(address, 1, 64)
     runtime.freeAsync(address, stream)
     host = numpy.zeros(4096, "u1")

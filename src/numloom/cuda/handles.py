@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from numloom.cuda.devices import flush, on_gpu, wait
-from numloom.cuda.streams import Event, ExternalStream, Stream, get_elapsed_time
+from numloom.cuda.streams import Event, ExternalStream, Stream, follow_arrays, get_elapsed_time
 from numloom.device.cpu import memory as host_memory
 from numloom.device.cuda import driver
 
@@ -162,7 +162,7 @@ def freeAsync(ptr: int, stream: int) -> None:
     """Give back what `mallocAsync` gave, in the order of a stream, after the work of arrays up to now."""
     flush()
     if on_gpu():
-        _stream(stream)._follow_arrays()
+        follow_arrays(stream)
         driver.call("cuMemFreeAsync", ptr, stream)
     elif ptr:
         host_memory.free(ptr, 0)
