@@ -81,8 +81,6 @@ NOT: dict[str, str] = {
     "cupy.ufunc.name": "use `__name__`",
     "cupy.ElementwiseKernel.cached_code*": _FUSED,
     "cupy.ReductionKernel.cached_code*": _FUSED,
-    "cupy.poly1d.get": "use numpy.poly1d(p.coeffs.get())",
-    "cupy.poly1d.set": "use cupy.poly1d(p.coeffs)",
     "cupy.fft.config.devices": "a transform runs on one GPU",
     "cupy.fft.config.set_cufft_gpus": "a transform runs on one GPU",
     "cupy.fft.config.*callback*": "what surrounds a transform is a kernel of its own",

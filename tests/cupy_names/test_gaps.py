@@ -74,6 +74,15 @@ def test_names_that_numpy_had():
         cp.sum(x, axis=4)
 
 
+def test_polynomials_go_to_numpy_and_back():
+    p = cp.poly1d([2.0, 0, 1], variable="z")
+    host = p.get()
+    assert type(host) is numpy.poly1d and host == numpy.poly1d([2, 0, 1]) and host.variable == "z"
+    q = cp.poly1d([1.0])
+    q.set(host, stream=cp.cuda.Stream.null)
+    assert q == p and q.variable == "z" and float(q(2.0)) == 9
+
+
 def test_dlpack_by_capsules():
     x = cp.arange(6.0).reshape(2, 3)
     with cp.members():
