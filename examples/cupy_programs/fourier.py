@@ -1,4 +1,4 @@
-"""Fourier transforms: by the library, by a product of matrices, by a raw kernel of complex numbers; plans and filters."""
+"""Fourier transforms by the library, by a product of matrices and by a kernel of complex numbers; plans and filters."""
 
 import cupy as cp
 import cupy.testing
