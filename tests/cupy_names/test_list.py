@@ -1,5 +1,6 @@
 """The list of CuPy's names: each is there and takes CuPy's parameters, or a table says how it differs or why not."""
 
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -13,9 +14,15 @@ import cupy_gather  # noqa: E402
 import cupy_names  # noqa: E402
 
 
-@pytest.fixture(scope="module")
-def found():
+@functools.cache
+def looked():
     return cupy_names.look()
+
+
+@pytest.fixture
+def found():
+    """For each test, so that those without a driver are skipped before it looks."""
+    return looked()
 
 
 def test_the_list_has_all_of_cupy():
