@@ -4,8 +4,8 @@
 
 An operation on up to `MOST` elements takes no longer so than to record it, and later work finds it computed. It is done
 by the loop that `_numbers.pyx` operates on numbers by, after the same casts. What is not simply so is left to whoever
-records: calls that are learned, trees, other devices than the host alone, operands that are not computed, and results
-that would not lie in C order.
+records: calls that are learned, trees, operands that are not computed or lie on a GPU, operations whose bits a GPU
+beside has not, and results that would not lie in C order.
 """
 
 from libc.stdint cimport intptr_t
@@ -13,7 +13,7 @@ from libc.stdint cimport intptr_t
 from numloom.device.memory cimport Buffer, Pool
 from numloom.device.registry cimport current
 from numloom.engine._indexing cimport itemsize_of, new_value
-from numloom.engine._numbers cimport ALONE, Way, convert, host_pool, way_of
+from numloom.engine._numbers cimport ALONE, Way, convert, near_device, near_pool, way_of
 from numloom.engine._ready cimport (
     MOST_DOTTED_ROW, MOST_WORDS, Loop, Size, StridedSpace, dots_of, pack, run_loop, simplify,
 )
@@ -142,7 +142,7 @@ cdef Node operate_on_few(
         and (not right_shape or lies_in_order(right_shape, right_strides))
     ):
         return None
-    pool = host_pool()
+    pool = near_pool()
     if pool is None:
         return None
     way = way_of(op_def, first.code, ALONE if alone else second.code)
@@ -230,7 +230,7 @@ cdef Node multiply_few(
         return None
     if not is_there(left, code) or not is_there(right, code):
         return None
-    pool = host_pool()
+    pool = near_pool()
     if pool is None:
         return None
     try:
@@ -263,10 +263,11 @@ cdef bint run_few(Node node) except -1:
     """Run a value that was just recorded, of which nobody has seen that, if it is one of few elements; whether it ran."""
     if node.size > MOST or not OP <= node.kind <= REDUCE or (<Node>node.args[0]).size > MOST_READ or register.trees:
         return False
-    if host_pool() is None or learning():
+    if near_pool() is None or learning():
         return False
+    device = near_device()
     try:
-        return run_one(node, current(), False, False)
+        return run_one(node, device, device is not current(), False)
     except MemoryError:  # Which belongs to the value, when somebody looks at that.
         return False
 

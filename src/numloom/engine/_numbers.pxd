@@ -28,6 +28,8 @@ cdef struct Way:
 cdef int ALONE, WEAK_INT, WEAK_FLOAT
 
 cdef bint is_host() except -1
+cdef Pool near_pool()
+cdef object near_device()
 cdef Pool host_pool()
 cdef int take_python(object number, double* to) except -3
 cdef int take_known(Node node, int code, Py_ssize_t offset, double* to) except -3

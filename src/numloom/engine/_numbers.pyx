@@ -90,6 +90,18 @@ cdef bint is_host() except -1:
     return on_host and allowed and not _several  # A number says not whose it is.
 
 
+cdef Pool near_pool():
+    """Memory of the host for what is made of values that lie there, beside a GPU too."""
+    if not is_host():
+        return None
+    return pool_of_ways if host_of_ways is None else host_of_ways.pool
+
+
+cdef object near_device():
+    """The device whose memory that is; after `near_pool`."""
+    return device_of_ways if host_of_ways is None else host_of_ways
+
+
 cdef Pool host_pool():
     """Memory for small arrays that are made at once, None where they are recorded: beside a GPU they lie on no side."""
     return pool_of_ways if is_host() else None
