@@ -15,6 +15,7 @@ from benchmarks.small_work import (
     simulation,
     solvers,
     untuned,
+    untuned_more,
 )
 from benchmarks.small_work.program import Program
 
@@ -31,6 +32,7 @@ FIELDS = (
     neural,
     mixed,
     untuned,
+    untuned_more,
 )
 PROGRAMS: dict[str, Program] = {
     value.name: value for field in FIELDS for value in vars(field).values() if isinstance(value, Program)

@@ -37,7 +37,7 @@ def plans_made(work: Any) -> int:
 def test_what_takes_long_gets_a_plan() -> None:
     """One that is used as soon as its kernel is there."""
     needed()
-    x = np.arange(13.0)
+    x = np.arange(513.0)
 
     def work(k: float) -> None:
         found = (nl.asarray(x) * k - 2.125) / (nl.asarray(x) + (k + 1))
@@ -55,8 +55,8 @@ def test_the_first_plan_of_a_process_waits(tmp_path: Path) -> None:
     text = """
 import sys
 import numloom as nl
-x = nl.arange(64.0)
-for runs in (5_000, 100_000):
+x = nl.arange(4096.0)
+for runs in (2_000, 40_000):
     for _ in range(runs):
         float((x * 2 - 1).sum())
     print("numloom.plan.plan" in sys.modules)
@@ -473,13 +473,13 @@ def test_threads() -> None:
 
 
 def test_a_view_that_is_kept_pending_stays_right() -> None:
-    x = nl.asarray(np.arange(8.0)) + 1
-    part = x[2:6]
+    x = nl.asarray(np.arange(800.0)) + 1
+    part = x[2:600]
     later = part * 2
     x[3] = 100
     assert node_of(later).buffer is None
-    assert x.tolist() == [1, 2, 3, 100, 5, 6, 7, 8] and later.tolist() == [6, 8, 10, 12]
-    assert part.tolist() == [3, 100, 5, 6]
+    assert x.tolist() == [1, 2, 3, 100, *range(5, 801)] and later.tolist() == [*range(6, 1202, 2)]
+    assert part.tolist() == [3, 100, *range(5, 601)]
 
 
 def test_stores_of_one_number_in_much_memory_make_no_plan() -> None:

@@ -163,6 +163,40 @@ def test_a_kernel_from_a_file_with_an_include_path(tmp_path):
     assert x.get().tolist() == [(i + 0.5) * 3 for i in range(8)]
 
 
+NAMES = "A B F I N T U X a b c f h k n p r s t v w z block count data first grid index lane name size step thread value"
+
+
+def test_macros_may_have_any_name_that_the_source_has_not():
+    code = """
+#ifdef NUMLOOM_CPU  // CUDA's own header is not proof against them.
+#include <cuda_fp16.h>
+#else
+typedef float __half;
+#endif
+extern "C" __global__ void twice(float* out) { __half two(2.0f); out[threadIdx.x] *= float(two) + N; }"""
+    options = tuple(f"-D{name}={number}" for number, name in enumerate(NAMES.split()))
+    found = np.ones(4, dtype=np.float32)
+    RawKernel(code, "twice", options)(1, 4, (found,))
+    assert found.get().tolist() == [2.0 + NAMES.split().index("N")] * 4
+
+
+@pytest.mark.parametrize("kind", ["elementwise", "reduction"])
+def test_macros_of_kernels_that_fuse_may_have_any_name(kind):
+    options = tuple(f"-D{name}={number}" for number, name in enumerate(NAMES.split()))
+    at = NAMES.split().index("N")
+    x = np.ones(100, dtype=np.float64)
+    if kind == "elementwise":
+        kernel = np.ElementwiseKernel("float64 it", "float64 to", "to = it + N", "plus", options=options)
+        assert kernel(x).get().tolist() == [1.0 + at] * 100
+    else:
+        kernel = np.ReductionKernel(
+            "float64 it", "float64 to", "it + N", "a + b", "to = a", "0", "total", options=tuple(
+                option for option in options if option[2] not in "ab"
+            )
+        )  # fmt: skip
+        assert float(kernel(x)) == 100 * (1.0 + at)
+
+
 def test_several_sources_are_linked():
     module = RawModule(
         {

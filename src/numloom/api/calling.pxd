@@ -1,7 +1,9 @@
 cimport cython
+from numloom.array._short cimport product as short_product
 from numloom.array.ndarray cimport apply1, apply2, storage_of, ndarray, node_of, operated, record2, view_of, wrap
 from numloom.array.storage cimport Storage, put, write
 from numloom.device.registry cimport current
+from numloom.engine._few cimport run_few
 from numloom.graph.build cimport cast, elementwise, scalar, unary
 from numloom.graph.node cimport Node
 from numloom.graph.replay cimport RecordedTrace, RecordedTraces, replay_one, find, replay
@@ -38,6 +40,7 @@ cdef class Plain:
     cdef readonly RecordedTraces traces
     cdef readonly RecordedTraces keeping
     cdef readonly object device
+    cdef readonly bint multiplies
 
 
 @cython.final

@@ -38,6 +38,9 @@ _PART = object()
 _LIES = object()
 """Stands before the strides of an array that are not those of its value."""
 _verify = config.verify
+if not cython.compiled:
+    run_few: Any = None  # of `engine/_few.pyx`
+    short_product: Any = None  # of `array/_short.pyx`
 
 
 def _set_verify(value: bool) -> None:
@@ -179,17 +182,21 @@ class Plain:
         What it recorded before; of reductions that keep their axes, the other one.
     device : Device or None
         Of a composed call, where that was: where waiting costs, other things are recorded.
+    multiplies : bool
+        Whether this is the product of matrices and vectors, which short ones have at once.
     """
 
-    __slots__ = ("device", "general", "keeping", "traces")
+    __slots__ = ("device", "general", "keeping", "multiplies", "traces")
 
     general: Callable[..., Any]
     traces: RecordedTraces
     keeping: RecordedTraces
     device: Any
+    multiplies: bool
 
-    def __init__(self, general: Callable[..., Any]) -> None:
+    def __init__(self, general: Callable[..., Any], multiplies: bool = False) -> None:
         self.general = general
+        self.multiplies = multiplies
         self.traces = RecordedTraces()
         self.keeping = RecordedTraces()
         self.device = None
@@ -259,6 +266,8 @@ def reduce_fast(function: Plain, array: Any, axis: Any, keepdims: Any) -> Any:
     operand = node_of(given)
     node = replay_one(traces, axis, operand)
     if node is not None:
+        if cython.compiled:
+            run_few(node)
         result = wrap(node)
         if storage_of(given).pins:
             after_record(node, now=True)
@@ -277,12 +286,16 @@ def combine_fast(function: Plain, x: Any, y: Any) -> Any:
     if type(x) is not ndarray or type(y) is not ndarray:
         return function.general(x, y)
     left, right = x, y
+    if cython.compiled and function.multiplies and (found := short_product(x, y)) is not None:
+        return found
     operands = [node_of(left), node_of(right)]
     recorded = find(function.traces, None, operands)
     if recorded is not None and not _verify:
         if recorded.ending is not None:
             return _replayed(recorded, operands, (x, y))
         node = replay(recorded, operands)
+        if cython.compiled:
+            run_few(node)
         result = wrap(node)
         if storage_of(left).pins or storage_of(right).pins:
             after_record(node, now=True)

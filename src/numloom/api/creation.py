@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from math import ceil
+from math import ceil, copysign
 from typing import Any
 
 import numpy as np
@@ -504,7 +504,8 @@ def _arange(start: Any, stop: Any, step: Any, dtype: Any, *, device: Any, like: 
     start, stop, step = (x.item() if isinstance(x, (ndarray, np.ndarray)) else x for x in (start, stop, step))
     found = np.result_type(np.int64, *(np.asarray(x).dtype for x in (start, stop, step))) if dtype is None else dtype
     code = code_of(found)
-    if KINDS[code] in "bc" or _not_real(start, stop, step):
+    minus_zero = isinstance(start, float) and start == 0 and copysign(1.0, start) < 0  # Which a sum would not keep.
+    if KINDS[code] in "bc" or minus_zero or _not_real(start, stop, step):
         return from_host(np.arange(start, stop, step, DTYPES[code]))  # type: ignore[call-overload]
     if step == 0:
         raise ZeroDivisionError("division by zero")

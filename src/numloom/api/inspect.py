@@ -88,7 +88,8 @@ class Explanation:
     def _plan(self, most: int) -> str:
         steps = self._found.steps
         if not steps:
-            return "nothing to run: the value is there"
+            few = "operations on few elements run when they are called: config.unplanned = 0 records them"
+            return f"nothing to run: the value is there ({few})"
         lines = [_step_line(number, step) for number, step in enumerate(steps[:most])]
         if len(steps) > most:
             lines.append(f"... {counted(len(steps) - most, 'more step')}")
@@ -233,6 +234,8 @@ def _middles(nodes: Sequence[Any], row: dict[int, int]) -> tuple[dict[tuple[int,
 
 def explain(array: Any, source: bool = False) -> Explanation:
     """What is recorded for `array` and how it would run; nothing runs.
+
+    Operations on few elements (up to 256) run when they are called, and are recorded with ``config.unplanned = 0`` alone.
 
     Parameters
     ----------

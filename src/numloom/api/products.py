@@ -46,11 +46,6 @@ from numloom.graph.node import CAST, VIEW, Node
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.reductions import REDUCTIONS
 
-try:
-    from numloom.array import _short  # type: ignore[attr-defined]
-except ImportError:
-    _short = None
-
 Array = Any
 
 THIN = 16
@@ -440,8 +435,7 @@ def matmul(
         and axes is NO_VALUE and axis is NO_VALUE and not keepdims and order == "K" and casting == "same_kind"
     ):  # fmt: skip
         if out is None:
-            found = _short.dot(x1, x2) if _short is not None else None
-            return found if found is not None else combine_fast(_MATMUL, x1, x2)
+            return combine_fast(_MATMUL, x1, x2)
         shape = (*x1._shape[:1], *x2._shape[1:])
         if type(out) is ndarray and len(x1._shape) == 2 and x1._shape[1:] == x2._shape[:1] and out._shape == shape:
             node = node_of(combine_fast(_MATMUL, x1, x2))
@@ -464,7 +458,7 @@ def _plain_matmul(x1: Any, x2: Any) -> Array:
     )  # fmt: skip
 
 
-_MATMUL = Plain(_plain_matmul)
+_MATMUL = Plain(_plain_matmul, multiplies=True)
 
 
 def _matmul(left: Node, right: Node) -> Node:
@@ -590,10 +584,6 @@ def dot(a: Any, b: Any, out: Any = None) -> Array:
     ValueError
         If shapes do not fit, or `out` does not.
     """
-    if out is None and type(a) is ndarray and type(b) is ndarray and _short is not None:
-        found = _short.dot(a, b)
-        if found is not None:
-            return found
     return combine_fast(_DOT, a, b) if out is None else _general_dot(a, b, out)
 
 
@@ -617,7 +607,7 @@ def _general_dot(a: Any, b: Any, out: Any = None) -> Array:
     return _dotted(node, out, left, right)
 
 
-_DOT = Plain(_general_dot)
+_DOT = Plain(_general_dot, multiplies=True)
 
 
 def _dotted(node: Node, out: Any, left: Array, right: Array) -> Array:
@@ -882,7 +872,7 @@ def _shown(shape: Sequence[int]) -> str:
     return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
 
 
-bind(matmul=Plain(operator_matmul), method_dot=dot, method_trace=trace)
+bind(matmul=Plain(operator_matmul, multiplies=True), method_dot=dot, method_trace=trace)
 
 __all__ = [
     "cross",

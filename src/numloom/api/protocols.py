@@ -12,12 +12,15 @@ from numloom.array.convert import asarray
 from numloom.array.devices import device_at
 from numloom.array.ndarray import bind, ndarray, node_of, view_of
 from numloom.array.views import view_as
-from numloom.base.dtypes import DTYPES, limits_of
+from numloom.base.dtypes import DTYPES, SCALAR_CODES, limits_of
 from numloom.engine.owners import name_of
 from numloom.graph.layout import is_c_contiguous, is_f_contiguous, named_order
 
 Array = Any
 
+
+_PLAIN = frozenset((ndarray, bool, int, float, complex, *SCALAR_CODES))
+"""Types of arrays of ours and of numbers."""
 
 # ---------------------------------------------------------------- NEP 13 and NEP 18
 
@@ -37,8 +40,11 @@ def _all_known(types: Any) -> bool:
 
 def array_ufunc(function: Any, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """``__array_ufunc__``: a ufunc of NumPy on our arrays is our function of that name."""
+    ours = FUNCTIONS.get(function)
+    if ours is not None and not options and method == "__call__" and _PLAIN.issuperset(map(type, inputs)):
+        return ours(*inputs)  # A number of NumPy's and an array of ours, mostly.
     name = function.__name__
-    ours = FUNCTIONS.get(function) or _ours("numpy", name) or _ours("numpy.special", name)  # SciPy's ufuncs
+    ours = ours or _ours("numpy", name) or _ours("numpy.special", name)  # SciPy's ufuncs
     for x in inputs:
         if type(x) is not ndarray and hasattr(x, "__array_ufunc__") and not isinstance(x, (np.ndarray, np.generic)):
             return NotImplemented  # Another library's array decides itself.

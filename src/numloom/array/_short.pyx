@@ -1,5 +1,8 @@
 # cython: boundscheck=False, wraparound=False
-"""Short vectors at once: products of two, and lists of numbers that become one. None where it is not for here."""
+"""Short vectors at once: products of two, or of one and a matrix, and lists of numbers that become one.
+
+None where it is not for here.
+"""
 
 from libc.stdint cimport int64_t, intptr_t
 from libc.string cimport memcpy
@@ -8,8 +11,10 @@ from numloom.array.ndarray cimport ndarray, of_number, take_number, wrap
 from numloom.device.memory cimport Buffer, Pool
 from numloom.device.registry cimport beside, current
 from numloom.engine._indexing cimport Rows, itemsize_of, new_value, take_rows
+from numloom.engine._few cimport multiply_few
 from numloom.engine._numbers cimport MOST_DOTTED, WEAK_FLOAT, WEAK_INT, dot_rows, is_host
 from numloom.graph.build cimport one_tuple
+from numloom.graph.node cimport Node
 from numloom.graph.replay cimport learning
 
 import numpy
@@ -26,23 +31,42 @@ cdef double listed[MOST_LISTED]
 cdef bint whole[MOST_LISTED]  # of these numbers: integers
 
 
-def dot(ndarray x, ndarray y):
-    """The dot product of two computed vectors of floats, by the tree that sums have."""
+cpdef object product(ndarray x, ndarray y):
+    """The product of two computed vectors of floats, or of a matrix and a vector, by the tree that sums have."""
     cdef Rows left, right
     cdef double number[2]
     cdef tuple shape = x._shape
+    if len(shape) == 2 and len(y._shape) == 1:
+        return of_rows(x, y, False)
+    if len(shape) == 1 and len(y._shape) == 2:
+        return of_rows(y, x, True)
     if len(shape) != 1 or (shape is not y._shape and shape != y._shape) or x.code != y.code:
         return None
     if x.code != F64 and x.code != F32 or <Py_ssize_t>shape[0] > MOST_DOTTED or learning():
         return None
     if x.held is None or y.held is None or x.held.pins or y.held.pins or not is_host():
         return None
+    if <Py_ssize_t>shape[0] == 0:  # A triangle's first row.
+        number[0] = number[1] = 0
+        return of_number(x.code, number)
     if not take_rows(&left, x.held.value, x.code, x.offset, shape, x._strides, 1):
         return None
     if not take_rows(&right, y.held.value, y.code, y.offset, shape, y._strides, 1):
         return None
     dot_rows(x.code == F32, left.start, left.step, right.start, right.step, left.count, number)
     return of_number(x.code, number)
+
+
+cdef object of_rows(ndarray matrix, ndarray vector, bint across):
+    """The products of a vector and a matrix's rows (or, `across`, its columns) as a vector."""
+    cdef Node found
+    if matrix.code != vector.code or matrix.held is None or vector.held is None or matrix.held.pins or vector.held.pins:
+        return None
+    found = multiply_few(
+        matrix.held.value, matrix.code, matrix.offset, matrix._shape, matrix._strides, vector.held.value, vector.offset,
+        vector._shape, vector._strides, across,
+    )
+    return None if found is None else wrap(found)
 
 
 def gathered(list items):

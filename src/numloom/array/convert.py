@@ -121,6 +121,8 @@ def asarray(
             known = _short.array_of(a, code)
             if known is not None:
                 return known  # type: ignore[no-any-return]
+        if _short is not None and a and type(a[0]) is ndarray and (host := _short.gathered(list(a))) is not None:
+            return _converted(_computed(from_host(host)), dtype, order, None)
         parts = _our_leaves(a)
         if parts is None:
             return from_host(np.asarray(a, None if code < 0 else DTYPES[code]), code, order, a)
@@ -299,9 +301,6 @@ def _computed(array: Array) -> Array:
 
 def _gathered(items: Sequence[Any], leaves: list[Any]) -> Array:
     """A nested list of arrays and numbers as one array, without leaving the device."""
-    host = _short.gathered(list(items)) if _short is not None else None
-    if host is not None:
-        return _computed(from_host(host))
     arrays = [asarray(item) for item in leaves]
     lead: list[int] = []
     level: Any = items

@@ -19,7 +19,7 @@ except ImportError:
     from numloom.base import uncompiled as cython
 
 from numloom.array.members import set_member
-from numloom.array.numbers import REPEATED, binary_number, known_number, number_as, unary_number
+from numloom.array.numbers import binary_number, known_number, number_as, repeats, unary_number
 from numloom.array.storage import Storage, arranged, new_storage, read, read_only, write, write_number
 from numloom.array.subscript import Advanced, Basic, simple, subscript, turned
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F64, I64, ITEMSIZES, SCALAR_CODES
@@ -45,7 +45,7 @@ LESS, LESS_EQUAL, EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL = _COMPARISONS = tupl
 
 _NOTHING: tuple[Any, ...] = ()
 if not cython.compiled:  # What deals with numbers without a value, from `engine/_numbers.pyx`, and parts of memory.
-    ALONE = copy_part = fill_part = is_host = listed = node_for = operate = place_of = cython
+    ALONE = copy_part = fill_part = is_host = listed = node_for = operate = operate_on_few = place_of = cython
     put_known = python_number = stores_as = take_known = take_python = cython
 _bound: dict[str, Callable[..., Any]] = {}
 
@@ -123,10 +123,10 @@ class ndarray:
         return apply2(SUBTRACT, other, self)
 
     def __mul__(self, other: Any) -> Any:
-        return NotImplemented if self.is_scalar and type(other) in REPEATED else apply2(MULTIPLY, self, other)
+        return NotImplemented if self.is_scalar and repeats(other) else apply2(MULTIPLY, self, other)
 
     def __rmul__(self, other: Any) -> Any:
-        return NotImplemented if self.is_scalar and type(other) in REPEATED else apply2(MULTIPLY, other, self)
+        return NotImplemented if self.is_scalar and repeats(other) else apply2(MULTIPLY, other, self)
 
     def __truediv__(self, other: Any) -> Any:
         return apply2(DIVIDE, self, other)
@@ -587,6 +587,38 @@ def operated(op_def: Any, x: Any, y: Any, alone: bool) -> Any:
     return None if code < 0 else of_number(code, result)
 
 
+def of_few(op_def: Any, x: Any, y: Any, alone: bool) -> Any:
+    """The value of an operation on few elements of computed arrays, done at once; None where it must be recorded."""
+    left = right = None
+    left_shape = left_strides = right_shape = right_strides = _NOTHING
+    if type(x) is ndarray and x._shape:
+        a = cython.cast(ndarray, x)
+        if a.held is None or a.held.pins:
+            return None
+        left, left_shape, left_strides = a.held.value, a._shape, a._strides
+        first.code, first.offset = a.code, a.offset  # type: ignore[name-defined]  # noqa: F821
+    if not alone and type(y) is ndarray and y._shape:
+        b = cython.cast(ndarray, y)
+        if b.held is None or b.held.pins:
+            return None
+        right, right_shape, right_strides = b.held.value, b._shape, b._strides
+        second.code, second.offset = b.code, b.offset  # type: ignore[name-defined]  # noqa: F821
+    if left is None:
+        if right is None:
+            return None
+        first.code = take_number(x, first.number)  # type: ignore[name-defined]  # noqa: F821
+        if first.code < 0:  # type: ignore[name-defined]  # noqa: F821
+            return None
+    elif right is None and not alone:
+        second.code = take_number(y, second.number)  # type: ignore[name-defined]  # noqa: F821
+        if second.code < 0:  # type: ignore[name-defined]  # noqa: F821
+            return None
+    return operate_on_few(
+        op_def, alone, cython.address(first), left, left_shape, left_strides,  # type: ignore[name-defined]  # noqa: F821
+        cython.address(second), right, right_shape, right_strides,  # type: ignore[name-defined]  # noqa: F821
+    )  # fmt: skip
+
+
 def element_of(array: Any, index: Any) -> Any:
     """The element that integers lead to, if it is computed and the host sees it; else None."""
     if not cython.compiled:
@@ -762,6 +794,8 @@ def apply2(op_def: Any, x: Any, y: Any) -> Any:
     """A binary operation on arrays, numbers and what can become an array: recorded, but of numbers done at once."""
     if cython.compiled and (number := operated(op_def, x, y, False)) is not None:
         return number
+    if cython.compiled and (few := of_few(op_def, x, y, False)) is not None:
+        return wrap(few)
     p = None if learning() else _number_of(x)  # which is a look
     if p is not None:
         q = _number_of(y)
@@ -838,6 +872,8 @@ def apply1(op_def: Any, x: Any) -> Any:
     """A unary operation on an array: recorded, but of a number done at once."""
     if cython.compiled and (number := operated(op_def, x, None, True)) is not None:
         return number
+    if cython.compiled and (few := of_few(op_def, x, None, True)) is not None:
+        return wrap(few)
     p = None if learning() else _number_of(x)  # which is a look
     node = None if p is None else unary_number(op_def, p)
     if node is not None:
@@ -867,7 +903,11 @@ def apply_inplace(op_def: Any, target: Any, other: Any) -> Any:
         given = other
         if given._shape is target._shape or given._shape == target._shape:
             # As below, without an array for the result in between.
-            node = binary(op_def, node_of(target), node_of(given))
+            node = of_few(op_def, target, given, False) if cython.compiled else None
+            if node is not None and node.code == target.code and store_few(target, node):
+                return target
+            if node is None:
+                node = binary(op_def, node_of(target), node_of(given))
             if node.code == target.code:
                 write(storage_of(target), target.code, target.offset, target._shape, target._strides, node)
                 return target
@@ -892,8 +932,23 @@ def store_result(target: Any, result: Any, name: str) -> Any:
     if result.shape != target._shape:
         shapes = f"shape {shown(target._shape)} doesn't match the broadcast shape {shown(result.shape)}"
         raise ValueError(f"non-broadcastable output operand with {shapes}")
-    write(storage_of(target), target.code, target.offset, target._shape, target._strides, storage_of(result).value)
+    node = storage_of(result).value
+    if not (cython.compiled and result.code == target.code and store_few(target, node)):
+        write(storage_of(target), target.code, target.offset, target._shape, target._strides, node)
     return target
+
+
+def store_few(target: Any, node: Node) -> bool:
+    """Store a computed value of an array's shape and dtype in a part of memory at once, if nobody else has that."""
+    storage = target.held
+    if node.kind != LEAF or storage is None or storage.pins or storage.value.kind != LEAF or register.tracing:
+        return False
+    if storage.value.shape is target._shape:  # All of it: the value itself is taken.
+        return False
+    stored = copy_part(
+        storage.value, target.code, target.offset, target._shape, target._strides, node, 0, node.shape, node.strides
+    )
+    return stored and was_stored(storage.value, True)  # type: ignore[no-any-return]
 
 
 __all__ = ["LEAF", "arranged", "bind", "ndarray", "node_of", "operand", "view", "view_of", "wrap"]

@@ -17,3 +17,4 @@ cpdef Node binary_number(object op_def, object p, object q)
 @cython.locals(real=cython.bint)
 cdef object _binary(object op_def, object p, object q)
 cpdef Node unary_number(object op_def, object p)
+cpdef bint repeats(object other) noexcept

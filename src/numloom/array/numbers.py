@@ -140,8 +140,9 @@ def unary_number(op_def: Any, p: Any) -> Node | None:
     return node_of_number(abs(p)) if op_def is _ABSOLUTE else None
 
 
-REPEATED = (list, tuple)
-"""What the product with a number that NumPy has as a scalar repeats, as Python's own numbers do."""
+def repeats(other: Any) -> bool:
+    """Whether the product with a number that NumPy has as a scalar repeats this, as Python's own numbers do."""
+    return type(other) is list or type(other) is tuple
 
 
-__all__ = ["REPEATED", "binary_number", "known_number", "number_as", "unary_number"]
+__all__ = ["binary_number", "known_number", "number_as", "repeats", "unary_number"]

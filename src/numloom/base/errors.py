@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -91,6 +91,16 @@ class CompileError(RuntimeError):
         self.text = text
         self.log = log
         super().__init__(f"{compiler} refused the kernel text\n{_excerpt(text, log)}")
+
+    def get_message(self) -> str:
+        """What the compiler said, by CuPy's name."""
+        return self.log
+
+    def dump(self, f: Any) -> None:
+        """Write the text with numbers of lines, and what the compiler said, to a file."""
+        for number, line in enumerate(self.text.splitlines(), 1):
+            f.write(f"{number:5d} {line}\n")
+        f.write(f"{self.log}\n")
 
     def __reduce__(self) -> tuple[type[CompileError], tuple[str, str, str]]:
         return type(self), (self.compiler, self.text, self.log)

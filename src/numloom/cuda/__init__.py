@@ -6,10 +6,14 @@ from numloom.cuda import streams as stream
 from numloom.cuda.devices import Device, get_device_id, is_available
 from numloom.cuda.hooks import MemoryHook
 from numloom.cuda.memory import (
+    BaseMemory,
+    ManagedMemory,
     Memory,
+    MemoryAsync,
     MemoryAsyncPool,
     MemoryPointer,
     MemoryPool,
+    PinnedMemory,
     PinnedMemoryPointer,
     PinnedMemoryPool,
     PooledMemory,
@@ -31,16 +35,20 @@ from numloom.cuda.profiler import benchmark
 from numloom.cuda.streams import Event, ExternalStream, Stream, from_external, get_current_stream, get_elapsed_time
 
 __all__ = [
+    "BaseMemory",
     "DebugPrintHook",
     "Device",
     "Event",
     "ExternalStream",
     "LineProfileHook",
+    "ManagedMemory",
     "Memory",
+    "MemoryAsync",
     "MemoryAsyncPool",
     "MemoryHook",
     "MemoryPointer",
     "MemoryPool",
+    "PinnedMemory",
     "PinnedMemoryPointer",
     "PinnedMemoryPool",
     "PooledMemory",

@@ -119,6 +119,15 @@ class Device:
         if not 0 <= self.id < count:
             raise DeviceError(f"there is no device {self.id}: the numbers here are 0 to {count - 1}")
 
+    @classmethod
+    def from_pci_bus_id(cls, pci_bus_id: str) -> Device:
+        """The GPU that sits there (`pci_bus_id`)."""
+        for number in range(device_count()):
+            found = cls(number)
+            if found.pci_bus_id.lower() == pci_bus_id.lower():
+                return found
+        raise DeviceError(f"no device sits at {pci_bus_id!r}")
+
     def __int__(self) -> int:
         return self.id
 
@@ -247,6 +256,11 @@ def get_device_id() -> int:
     return current_id()
 
 
+def get_compute_capability() -> str:
+    """The current device's, such as ``"90"``."""
+    return Device().compute_capability
+
+
 def total_memory() -> int:
     """Bytes of the device's memory."""
     return int(getattr(backend(), "total_memory", 0)) or total()
@@ -266,4 +280,4 @@ def memory_info() -> tuple[int, int]:
     return min(free, whole), whole
 
 
-__all__ = ["Device", "get_device_id", "is_available"]
+__all__ = ["Device", "get_compute_capability", "get_device_id", "is_available"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.base.errors import DeviceError
+from numloom.base.errors import DeviceError, OutOfMemoryError
 from numloom.cuda import watching
 from numloom.cuda.devices import Device, backend, current_id, flush, gpu, on_gpu, release, total_memory, wait
 from numloom.device import registry
@@ -29,7 +29,23 @@ _GLOBAL = 1
 # ---------------------------------------------------------------- memory and pointers to it
 
 
-class Memory:
+class BaseMemory:
+    """What memory of all kinds has: an address, bytes and a device."""
+
+    ptr: int
+    size: int
+    device_id: int
+
+    @property
+    def device(self) -> Device:
+        """Where it lies."""
+        return Device(self.device_id)
+
+    def __int__(self) -> int:
+        return self.ptr
+
+
+class Memory(BaseMemory):
     """Memory straight from the device, given back with the last reference.
 
     Attributes
@@ -52,16 +68,8 @@ class Memory:
         if getattr(self, "ptr", 0):
             self._source.free_raw(self.ptr, self.size)
 
-    @property
-    def device(self) -> Device:
-        """Where it lies."""
-        return Device(self.device_id)
 
-    def __int__(self) -> int:
-        return self.ptr
-
-
-class UnownedMemory:
+class UnownedMemory(BaseMemory):
     """Memory that belongs to something else.
 
     Parameters
@@ -79,14 +87,6 @@ class UnownedMemory:
         self.size = int(size)
         self.owner = owner
         self.device_id = current_id() if device_id < 0 else device_id
-
-    @property
-    def device(self) -> Device:
-        """Where it lies."""
-        return Device(self.device_id)
-
-    def __int__(self) -> int:
-        return self.ptr
 
 
 class PooledMemory(UnownedMemory):
@@ -422,19 +422,56 @@ def _malloc(size: int) -> MemoryPointer:
 
 def malloc_managed(size: int) -> MemoryPointer:
     """Memory that host and GPU both see (managed); without a GPU ordinary memory of the host."""
-    if not on_gpu():
-        return _malloc(size)
-    address = int(driver.call("cuMemAllocManaged", max(int(size), 1), _GLOBAL, doing="allocating managed memory"))
-    return MemoryPointer(UnownedMemory(address, int(size), _Freed(address, "cuMemFree")), 0)
+    return MemoryPointer(ManagedMemory(size), 0)
 
 
 def malloc_async(size: int) -> MemoryPointer:
     """Memory of the driver's own pool, in stream order; without a GPU ordinary memory of the host."""
-    if not on_gpu():
-        return _malloc(size)
-    stream = backend().stream
-    address = int(driver.call("cuMemAllocAsync", max(int(size), 1), stream, doing="allocating in stream order"))
-    return MemoryPointer(UnownedMemory(address, int(size), _Freed(address, "cuMemFreeAsync", stream)), 0)
+    return MemoryPointer(MemoryAsync(size, None), 0)
+
+
+class _OfDriver(BaseMemory):
+    """Memory of a driver's function, given back with the last reference; without a GPU ordinary memory."""
+
+    def __init__(self, size: int, take: str, give: str, *more: Any) -> None:
+        self.ptr = 0
+        self.size = int(size)
+        self.device_id = current_id()
+        self._owner: Any = None
+        if on_gpu():
+            given = (_GLOBAL,) if take == "cuMemAllocManaged" else more
+            self.ptr = int(driver.call(take, max(self.size, 1), *given, doing="allocating memory"))
+            self._owner = _Freed(self.ptr, give, *more)
+        else:
+            self._owner = _malloc(self.size)
+            self.ptr = self._owner.ptr
+
+
+class ManagedMemory(_OfDriver):
+    """Memory that host and GPU both see; without a GPU ordinary memory of the host.
+
+    Examples
+    --------
+    >>> import numloom as np
+    >>> memory = np.cuda.ManagedMemory(64)
+    >>> x = np.ndarray((8,), np.float64, np.cuda.MemoryPointer(memory, 0))
+    >>> x[...] = 2
+    >>> float(x.sum())
+    16.0
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size, "cuMemAllocManaged", "cuMemFree")
+
+
+class MemoryAsync(_OfDriver):
+    """Memory of the driver's own pool, in the order of a stream (that of arrays by default)."""
+
+    def __init__(self, size: int, stream: Any) -> None:
+        handle = 0
+        if on_gpu():
+            handle = backend().stream if stream is None else int(getattr(stream, "ptr", stream))
+        super().__init__(size, "cuMemAllocAsync", "cuMemFreeAsync", handle)
 
 
 class _Freed:
@@ -625,6 +662,37 @@ class PinnedMemoryPointer(np.ndarray[Any, Any]):
         return self
 
 
+class PinnedMemory(BaseMemory):
+    """Pinned memory of the host, straight from the driver; without a GPU ordinary memory.
+
+    Examples
+    --------
+    >>> import numloom as np
+    >>> memory = np.cuda.PinnedMemory(64)
+    >>> memory.size, memory.ptr > 0
+    (64, True)
+    """
+
+    def __init__(self, size: int, flags: int = 0) -> None:
+        self.ptr = 0
+        self.size = int(size)
+        self.device_id = current_id()
+        if on_gpu():
+            self.ptr = int(
+                driver.call("cuMemHostAlloc", max(self.size, 1), int(flags), doing="allocating pinned memory")
+            )
+        else:
+            self.ptr = host_memory.allocate(max(self.size, 1))
+        self._pinned = on_gpu()
+
+    def __del__(self) -> None:
+        if getattr(self, "ptr", 0):
+            if self._pinned:
+                release("cuMemFreeHost", self.ptr)
+            else:
+                host_memory.free(self.ptr, self.size)
+
+
 class PinnedMemoryPool(_Pool):
     """A pool of pinned host memory, from which copies are fastest; without a GPU of ordinary memory.
 
@@ -688,8 +756,8 @@ def set_pinned_memory_allocator(allocator: Callable[[int], Any] | None = None) -
 
 
 __all__ = [
-    "Memory", "MemoryAsyncPool", "MemoryPointer", "MemoryPool", "PinnedMemoryPointer", "PinnedMemoryPool",
-    "PooledMemory",
+    "BaseMemory", "ManagedMemory", "Memory", "MemoryAsync", "MemoryAsyncPool", "MemoryPointer", "MemoryPool",
+    "OutOfMemoryError", "PinnedMemory", "PinnedMemoryPointer", "PinnedMemoryPool", "PooledMemory",
     "PythonFunctionAllocator", "UnownedMemory", "alloc", "alloc_pinned_memory", "get_allocator",
     "get_default_memory_pool", "get_default_pinned_memory_pool", "malloc_async", "malloc_managed", "set_allocator",
     "set_pinned_memory_allocator", "using_allocator",

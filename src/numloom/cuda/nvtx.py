@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any
 
 _COLORS = ("blue", "green", "yellow", "purple", "rapids", "red", "orange", "white")
@@ -59,4 +60,36 @@ def RangePop() -> None:
         package().pop_range()
 
 
-__all__ = ["Mark", "MarkC", "RangePop", "RangePush", "RangePushC"]
+def __getattr__(name: str) -> Any:
+    if name == "available":
+        return package() is not None
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+_open: dict[int, Any] = {}
+"""Ranges by the numbers that `RangeStart` gave."""
+_numbers = itertools.count(1)
+
+
+def RangeStart(message: str, color: int = 0) -> int:
+    """Begin a range that may end in another thread, in a color (0xRRGGBB); the number that `RangeEnd` takes.
+
+    Examples
+    --------
+    >>> import numloom as np
+    >>> np.cuda.nvtx.RangeEnd(np.cuda.nvtx.RangeStart("both", 0xFF0000))
+    """
+    number = next(_numbers)
+    if package() is not None:
+        _open[number] = package().start_range(message=message, color=color & 0xFFFFFF)
+    return number
+
+
+def RangeEnd(range_id: int) -> None:
+    """End a range that `RangeStart` began."""
+    begun = _open.pop(range_id, None)
+    if begun is not None:
+        package().end_range(begun)
+
+
+__all__ = ["Mark", "MarkC", "RangeEnd", "RangePop", "RangePush", "RangePushC", "RangeStart"]

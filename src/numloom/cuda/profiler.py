@@ -11,6 +11,8 @@ import numpy as np
 
 from numloom.base.integers import is_integer
 from numloom.cuda.devices import current_id, flush, wait
+from numloom.cuda.runtime import profilerStart as start
+from numloom.cuda.runtime import profilerStop as stop
 from numloom.cuda.streams import Event, get_elapsed_time
 
 Seconds = np.ndarray[Any, np.dtype[np.float64]]
@@ -120,14 +122,14 @@ def benchmark(
     total = 0.0
     for _ in range(n_repeat):
         begin.record()
-        start = time.perf_counter()
+        since = time.perf_counter()
         kept = func(*args, **named)  # Held until its work has begun: what nobody holds would not run.
         flush()
-        cpu.append(time.perf_counter() - start)
+        cpu.append(time.perf_counter() - since)
         end.record()
         end.synchronize()
         gpu.append(get_elapsed_time(begin, end) * 1e-3)
-        total += time.perf_counter() - start
+        total += time.perf_counter() - since
         del kept
         if total > max_duration:
             break
@@ -144,4 +146,4 @@ def _spread(device: str, seconds: Seconds) -> str:
     return text
 
 
-__all__ = ["PerfCaseResult", "benchmark"]
+__all__ = ["PerfCaseResult", "benchmark", "start", "stop"]

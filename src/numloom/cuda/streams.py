@@ -123,6 +123,13 @@ class _StreamBase:
     null: Stream
     ptds: Stream
 
+    @property
+    def is_non_blocking(self) -> bool:
+        """Whether other libraries' work on the default stream does not order it."""
+        if not on_gpu():
+            return bool(getattr(self, "non_blocking", False))
+        return bool(driver.call("cuStreamGetFlags", self.ptr) & 1)
+
     def __eq__(self, other: object) -> bool:
         return self.ptr == other.ptr if isinstance(other, _StreamBase) else NotImplemented
 
@@ -309,6 +316,11 @@ class Stream(_StreamBase):
         if self.lane is not None:
             self.lane.taken = False  # For the next one.
 
+    @classmethod
+    def from_external(cls, obj: Any) -> ExternalStream:
+        """`numloom.cuda.from_external`."""
+        return from_external(obj)
+
 
 Stream.null = _StreamBase.null = Stream(null=True)
 Stream.ptds = _StreamBase.ptds = Stream(ptds=True)
@@ -328,6 +340,11 @@ class ExternalStream(_StreamBase):
     def __init__(self, ptr: int, device_id: int = -1) -> None:
         self.ptr = int(ptr)
         self.device_id = device_id
+
+    @property
+    def priority(self) -> int:
+        """Lower numbers go first; 0 without a GPU."""
+        return int(driver.call("cuStreamGetPriority", self.ptr)) if on_gpu() else 0
 
 
 def from_external(stream: Any) -> ExternalStream:

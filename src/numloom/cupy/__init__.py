@@ -9,10 +9,14 @@ from typing import Any
 
 import numloom
 from numloom import *  # noqa: F403
-from numloom import cuda, typing
+from numloom import exceptions, linalg, polynomial, typing
 from numloom.base.wording import no_name
 from numloom.cuda.devices import is_available
 from numloom.cuda.memory import get_default_memory_pool, get_default_pinned_memory_pool
+from numloom.cupy import former
+from numloom.cupy.former import *  # type: ignore[assignment]  # noqa: F403
+from numloom.cupy.kernels import RawKernel, RawModule  # type: ignore[assignment]
+from numloom.cupy.keywords import FUNCTIONS
 from numloom.cupy.members import members
 from numloom.cupy.names import (  # type: ignore[assignment]
     array,
@@ -27,10 +31,16 @@ from numloom.cupy.names import (  # type: ignore[assignment]
 )
 
 # The star brought numloom's own modules of these names.
-random = importlib.import_module(f"{__name__}.random")
-testing = importlib.import_module(f"{__name__}.testing")
+cublas, cuda, fft, random, testing = (
+    importlib.import_module(f"{__name__}.{_name}") for _name in ("cublas", "cuda", "fft", "random", "testing")
+)
+globals().update(FUNCTIONS)
 __version__ = numloom.__version__
-_MISSING = {"get_elementwise_kernel": "use ElementwiseKernel"}
+_MISSING = {
+    "get_elementwise_kernel": "use ElementwiseKernel",
+    "make_aligned_dtype": "use numpy.dtype(fields, align=True)",
+    "who": "it prints NumPy arrays of a dictionary",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -46,13 +56,36 @@ def __dir__() -> list[str]:
     return sorted({*dir(numloom), *__all__})
 
 
-for _name in ("fft", "linalg", "polynomial", "lib", "typing", "cuda"):
+for _name in ("exceptions", "linalg", "polynomial", "lib", "typing"):
     sys.modules[f"{__name__}.{_name}"] = getattr(numloom, _name)
 for _name in ("runtime", "memory", "memory_hooks", "stream", "device", "profiler", "nccl", "nvtx"):
+    sys.modules[f"{__name__}.cuda.{_name}"] = getattr(numloom.cuda, _name)
+for _name in ("texture", "pinned_memory"):
     sys.modules[f"{__name__}.cuda.{_name}"] = getattr(cuda, _name)
 __all__ = [
-    "array", "asanyarray", "asarray", "ascontiguousarray", "asnumpy", "clear_memo", "cuda", "get_array_module",
-    "get_default_memory_pool", "get_default_pinned_memory_pool", "is_available", "members", "memoize", "random",
-    "show_config", "testing", "typing",
+    "RawKernel",
+    "RawModule",
+    "array",
+    "asanyarray",
+    "asarray",
+    "ascontiguousarray",
+    "asnumpy",
+    "clear_memo",
+    "cublas",
+    "cuda",
+    "exceptions",
+    "fft",
+    "get_array_module",
+    "get_default_memory_pool",
+    "get_default_pinned_memory_pool",
+    "is_available",
+    "linalg",
+    "members",
+    "memoize",
+    "polynomial",
+    "random",
+    "show_config",
+    "testing",
+    "typing",
 ]  # fmt: skip
-__all__ += numloom.__all__
+__all__ += [*former.__all__, *numloom.__all__]

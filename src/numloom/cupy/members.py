@@ -12,6 +12,8 @@ from numloom.cuda.devices import Device
 from numloom.cuda.memory import MemoryPointer, UnownedMemory
 
 Array = Any
+_PLACE = ndarray.__dict__["device"]
+"""The device's name, which stands there without these members."""
 
 
 def _data(array: Array) -> MemoryPointer:
@@ -22,8 +24,9 @@ def _data(array: Array) -> MemoryPointer:
 
 
 def _device(array: Array) -> Device:
-    """Where it lies."""
-    return Device()
+    """Where it lies; of an array on the host beside a GPU, the current device."""
+    kind, _, number = str(_PLACE.__get__(array)).partition(":")
+    return Device(int(number or 0)) if kind == "cuda" else Device()
 
 
 def _set(array: Array, arr: Any, stream: Any = None) -> None:

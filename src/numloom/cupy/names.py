@@ -17,6 +17,7 @@ from numloom.device import registry
 
 Array = Any
 _PACKAGE = __name__.rpartition(".")[0]
+_SPARSE = f"{_PACKAGE.rpartition('.')[0]}.sparse."
 
 
 def array(
@@ -34,9 +35,11 @@ def asarray(
     return convert.asarray(a, dtype, order, copy=copy)
 
 
-def asanyarray(a: Any, dtype: Any = None, order: str | None = None, *, blocking: bool = False) -> Array:
+def asanyarray(
+    a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, blocking: bool = False
+) -> Array:
     """`numloom.asarray`; there are no subclasses."""
-    return convert.asarray(a, dtype, order)
+    return convert.asarray(a, dtype, order, copy=copy)
 
 
 def ascontiguousarray(a: Any, dtype: Any = None) -> Array:
@@ -61,7 +64,12 @@ def get_array_module(*args: Any) -> Any:
     >>> cp.get_array_module(cp.arange(3)) is cp, cp.get_array_module(numpy.arange(3)) is numpy
     (True, True)
     """
-    return sys.modules[_PACKAGE] if any(type(arg) is ndarray for arg in args) else np
+    return sys.modules[_PACKAGE] if any(map(_ours, args)) else np
+
+
+def _ours(arg: Any) -> bool:
+    """Whether it is an array of ours, or a sparse one."""
+    return type(arg) is ndarray or type(arg).__module__.startswith(_SPARSE)
 
 
 _memories: list[Any] = []

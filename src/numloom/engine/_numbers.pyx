@@ -6,12 +6,13 @@ An operation is done by the loop that `engine/_ready.pyx` runs a value's operati
 that recording would record; which they are is asked for once. Nothing is done here where the device is not the host.
 """
 
+cimport numpy as np
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, intptr_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from numloom.device.cpu._hostview cimport number_at, put_number_at
 from numloom.device.memory cimport Pool
-from numloom.device.registry cimport beside, current, several
+from numloom.device.registry cimport _current, _far, _several, beside, current
 from numloom.engine._ready cimport (
     BY_LOOP, BY_PACKAGE, MOST_WORDS, SUM, Loop, Size, cast_between, operation, reduction, same_everywhere,
 )
@@ -21,14 +22,14 @@ from numloom.graph.node cimport Node
 
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL as _BOOL, C64 as _C64, C128 as _C128, F32 as _F32, F64 as _F64, I64 as _I64
+from numloom.base.dtypes import SCALAR_CODES
 from numloom.base.dtypes import F16 as _F16, I32 as _I32, U64 as _U64
 from numloom.graph import build as _build
 from numloom.graph import node as _node
+from numloom.ops.elementwise import ELEMENTWISE
 
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
-
-ctypedef void (*PackageLoop)(const void*, long long, long long) noexcept
 
 cdef int LEAF = _node.LEAF, FILL = _node.FILL, SCALAR = _node.SCALAR, OP = _node.OP
 cdef int BOOL = _BOOL, F32 = _F32, F64 = _F64, C64 = _C64, C128 = _C128, I64 = _I64, U64 = _U64
@@ -36,34 +37,29 @@ cdef int F16 = _F16, I32 = _I32
 cdef int WEAK_INT = _build.weak_code(1), WEAK_FLOAT = _build.weak_code(1.0)
 cdef int WEAK_COMPLEX = _build.weak_code(1j)
 cdef int ALONE = _NONE
+cdef dict scalar_codes = SCALAR_CODES
+
+cdef extern from "numpy/arrayobject.h":
+    void PyArray_ScalarAsCtype(object scalar, void* to)
+
+np.import_array()
 
 cdef enum:
     WAYS = 1 << 11
-
-cdef enum Comparison:
-    NOTHING, IS_LESS, IS_MORE, IS_NOT_MORE, IS_NOT_LESS, IS_SAME, IS_OTHER
-
-cdef struct Way:
-    void* op_def
-    int first, second  # codes of the operands, weak ones of Python's numbers
-    bint there
-    int loop_first, loop_second, out
-    Loop cast_first
-    Loop cast_second
-    Loop loop
-    void* data
-    PackageLoop package
-    Comparison compares  # where it is one of float64 or int64: a loop of NumPy's asks for errors of arithmetic
-    int words
-    int word[MOST_WORDS]
+    NATIVE = 14  # dtypes that NumPy has, by their codes
 
 cdef Way ways[WAYS]
-cdef dict comparisons = {
+cdef dict simple_of_float64 = {
     "less": IS_LESS, "greater": IS_MORE, "less_equal": IS_NOT_MORE, "greater_equal": IS_NOT_LESS, "equal": IS_SAME,
-    "not_equal": IS_OTHER,
+    "not_equal": IS_OTHER, "add": ADDS, "subtract": SUBTRACTS, "multiply": MULTIPLIES, "divide": DIVIDES,
+}
+cdef dict simple_of_int64 = {
+    **{name: simple for name, simple in simple_of_float64.items() if name != "divide"},
+    "bitwise_and": HAS_BOTH, "bitwise_or": HAS_ANY, "bitwise_xor": HAS_ONE,
 }
 cdef list op_defs = [None] * WAYS  # keeps what `ways` has alive
 cdef object device_of_ways = None, host_of_ways = None
+cdef tuple asked_of = None  # what the registry had found of them
 cdef Pool pool_of_ways = None
 cdef bint on_host = False
 cdef bint allowed = config.unplanned > 0
@@ -79,7 +75,9 @@ config.listen("unplanned", _allow)
 
 cdef bint is_host() except -1:
     """Whether numbers are operated on here: the device is the host, or beside it, and small work needs no plan."""
-    global device_of_ways, host_of_ways, on_host, pool_of_ways
+    global asked_of, device_of_ways, host_of_ways, on_host, pool_of_ways
+    if asked_of is _far and device_of_ways is _current and asked_of is not None and not _several:
+        return on_host and allowed
     cdef object device = current()
     cdef object host = beside(device)
     if device is not device_of_ways or host is not host_of_ways:
@@ -88,7 +86,20 @@ cdef bint is_host() except -1:
         host_of_ways = host
         pool_of_ways = device.pool if host is None and device.pool.error_at != 0 else None
         on_host = device.pool.error_at != 0 or host is not None
-    return on_host and allowed and not several()  # A number says not whose it is.
+    asked_of = _far
+    return on_host and allowed and not _several  # A number says not whose it is.
+
+
+cdef Pool near_pool():
+    """Memory of the host for what is made of values that lie there, beside a GPU too."""
+    if not is_host():
+        return None
+    return pool_of_ways if host_of_ways is None else host_of_ways.pool
+
+
+cdef object near_device():
+    """The device whose memory that is; after `near_pool`."""
+    return device_of_ways if host_of_ways is None else host_of_ways
 
 
 cdef Pool host_pool():
@@ -100,7 +111,7 @@ cdef Pool host_pool():
 
 
 cdef int take_python(object number, double* to) except -3:
-    """The code of a Python number that was put into `to`, a weak one but of bools; -1 for what is none."""
+    """The code of a Python or NumPy number that was put into `to`, a weak one of Python's but of bools; -1 for others."""
     cdef int beyond = 0
     kind = type(number)
     if kind is float:
@@ -116,7 +127,11 @@ cdef int take_python(object number, double* to) except -3:
     if kind is bool:
         (<uint8_t*>to)[0] = number is True
         return BOOL
-    return NONE_HERE
+    code = scalar_codes.get(kind)
+    if code is None or code >= NATIVE:
+        return NONE_HERE
+    PyArray_ScalarAsCtype(number, to)
+    return code
 
 
 cdef int take_known(Node node, int code, Py_ssize_t offset, double* to) except -3:
@@ -197,9 +212,17 @@ cdef inline Way* way_for(void* op_def, int first, int second) noexcept:
     return &ways[((<uint64_t>op_def ^ <uint64_t>(first * 32 + second)) * <uint64_t>0x9E3779B97F4A7C15) >> 53]
 
 
+cdef Way* way_of(object op_def, int first, int second) except? NULL:
+    """How an operation is done on operands of these codes, after `is_host`; null where it is not for here."""
+    cdef Way* way = way_for(<void*>op_def, first, second)
+    if way.op_def != <void*>op_def or way.first != first or way.second != second:
+        learn(way, op_def, first, second)
+    return way if way.there else NULL
+
+
 cdef int operate(object op_def, int first, const double* left, int second, const double* right, double* to) except -3:
     """An operation on one or two numbers: the code of the result in `to`, -1 where it is not for here."""
-    cdef Way* way = way_for(<void*>op_def, first, second)
+    cdef Way* way = way_of(op_def, first, second)
     cdef double converted_left[2]
     cdef double converted_right[2]
     cdef char* args[3]
@@ -207,9 +230,7 @@ cdef int operate(object op_def, int first, const double* left, int second, const
     cdef Size count = 1
     cdef long long words[MOST_WORDS]
     cdef int k
-    if way.op_def != <void*>op_def or way.first != first or way.second != second:
-        learn(way, op_def, first, second)
-    if not way.there:
+    if way is NULL:
         return NONE_HERE
     if not convert(first, left, way.loop_first, way.cast_first, converted_left):
         return NONE_HERE
@@ -221,14 +242,14 @@ cdef int operate(object op_def, int first, const double* left, int second, const
             return NONE_HERE
         args[1] = <char*>converted_right
         args[2] = <char*>to
-    if way.compares is not NOTHING:
+    if way.simple is not NOTHING:
         if way.loop_first == F64:
-            (<uint8_t*>to)[0] = compare(way.compares, (<const double*>args[0])[0], (<const double*>args[1])[0])
+            simple_float64(way.simple, (<const double*>args[0])[0], (<const double*>args[1])[0], to)
         else:
-            (<uint8_t*>to)[0] = compare(way.compares, (<const int64_t*>args[0])[0], (<const int64_t*>args[1])[0])
+            simple_int64(way.simple, (<const int64_t*>args[0])[0], (<const int64_t*>args[1])[0], to)
     elif way.loop is not NULL:
         memset(steps, 0, sizeof(steps))
-        way.loop(args, &count, steps, way.data)
+        (<Loop>way.loop)(args, &count, steps, way.data)
     else:
         for k in range(way.words):
             words[k] = 1 if way.word[k] < 0 else <long long><intptr_t>args[way.word[k]]
@@ -241,7 +262,7 @@ ctypedef fused Compared:
     int64_t
 
 
-cdef inline bint compare(Comparison how, Compared x, Compared y) noexcept:
+cdef inline bint compare(Simple how, Compared x, Compared y) noexcept:
     if how == IS_LESS:
         return x < y
     if how == IS_MORE:
@@ -253,7 +274,38 @@ cdef inline bint compare(Comparison how, Compared x, Compared y) noexcept:
     return x == y if how == IS_SAME else x != y
 
 
-cdef inline bint convert(int code, const double* number, int loop, Loop by, double* to) noexcept:
+cdef inline void simple_float64(Simple how, double x, double y, double* to) noexcept:
+    if how == ADDS:
+        to[0] = x + y
+    elif how == SUBTRACTS:
+        to[0] = x - y
+    elif how == MULTIPLIES:
+        to[0] = x * y
+    elif how == DIVIDES:
+        to[0] = x / y
+    else:
+        (<uint8_t*>to)[0] = compare(how, x, y)
+
+
+cdef inline void simple_int64(Simple how, int64_t x, int64_t y, double* to) noexcept:
+    cdef uint64_t a = <uint64_t>x, b = <uint64_t>y  # Which may overflow.
+    if how == ADDS:
+        (<uint64_t*>to)[0] = a + b
+    elif how == SUBTRACTS:
+        (<uint64_t*>to)[0] = a - b
+    elif how == MULTIPLIES:
+        (<uint64_t*>to)[0] = a * b
+    elif how == HAS_BOTH:
+        (<uint64_t*>to)[0] = a & b
+    elif how == HAS_ANY:
+        (<uint64_t*>to)[0] = a | b
+    elif how == HAS_ONE:
+        (<uint64_t*>to)[0] = a ^ b
+    else:
+        (<uint8_t*>to)[0] = compare(how, x, y)
+
+
+cdef bint convert(int code, const double* number, int loop, void* by, double* to) noexcept:
     """A number of an operand as one of a loop's dtype; whether that can be done here."""
     cdef char* args[2]
     cdef Size steps[2]
@@ -267,7 +319,7 @@ cdef inline bint convert(int code, const double* number, int loop, Loop by, doub
         args[0] = <char*>number
         args[1] = <char*>to
         memset(steps, 0, sizeof(steps))
-        by(args, &count, steps, NULL)
+        (<Loop>by)(args, &count, steps, NULL)
     return True
 
 
@@ -318,7 +370,7 @@ cdef object learn(Way* way, object op_def, int first, int second):
     way.op_def = <void*>op_def
     way.first, way.second = first, second
     way.there = False
-    way.compares = NOTHING
+    way.simple = NOTHING
     loops = (device_of_ways if host_of_ways is None else host_of_ways).loops
     if loops is None:
         way.op_def = NULL  # They may come.
@@ -339,10 +391,10 @@ cdef object learn(Way* way, object op_def, int first, int second):
         return
     kind, function, data, words = operation(op_def, codes, way.out, loops)
     way.loop = NULL
-    if second != ALONE and rule[0] == rule[1] and rule[0] in (F64, I64):
-        way.compares = comparisons.get(op_def.name, NOTHING)
+    if second != ALONE and rule[0] == rule[1] and rule[0] in (F64, I64) and ELEMENTWISE.get(op_def.name) is op_def:
+        way.simple = (simple_of_float64 if rule[0] == F64 else simple_of_int64).get(op_def.name, NOTHING)
     if kind == BY_LOOP:
-        way.loop = <Loop><void*><intptr_t>function
+        way.loop = <void*><intptr_t>function
         way.data = <void*><intptr_t>data
     elif kind == BY_PACKAGE:
         way.package = <PackageLoop><void*><intptr_t>function
@@ -354,7 +406,7 @@ cdef object learn(Way* way, object op_def, int first, int second):
     way.there = True
 
 
-cdef bint find_cast(int code, int loop, Loop* to) except -1:
+cdef bint find_cast(int code, int loop, void** to) except -1:
     """The loop that converts an operand, null where its bits stay; whether there is a way."""
     if code == loop or code == WEAK_INT:  # Of which each number is looked at.
         return True
@@ -362,7 +414,7 @@ cdef bint find_cast(int code, int loop, Loop* to) except -1:
         code = F64 if code == WEAK_FLOAT else C128
         if loop == code:
             return True
-    to[0] = cast_between(code, loop)
+    to[0] = <void*>cast_between(code, loop)
     return to[0] is not NULL
 
 

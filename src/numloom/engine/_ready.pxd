@@ -16,6 +16,7 @@ cdef extern from "ready.hpp" namespace "numloom" nogil:
     Loop copy_of(int) noexcept
     void copy_all(int, char**, const StridedSpace&) noexcept
     Loop choice_of(int) noexcept
+    Loop negation_of(int) noexcept
     Loop cast_between(int, int) noexcept
     bint read_at(const char*, const StridedSpace&, char**, const int*, const Size*, const Size*, const StridedSpace&, int) noexcept
 

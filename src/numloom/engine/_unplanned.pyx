@@ -425,10 +425,10 @@ cdef int take_small(Node node, int count, uint64_t* key, Py_ssize_t* time) excep
     return count
 
 
-cpdef bint run_one(Node root, object device, bint beside) except -1:
+cpdef bint run_one(Node root, object device, bint beside, bint planned=True) except -1:
     """Run one value that is all there is to run, if it is small and its operations have loops; nothing of Python runs.
 
-    The host may stand `beside` a GPU.
+    The host may stand `beside` a GPU. What is not to be `planned` however often it comes is not counted.
     """
     global runs, due, beside_gpu, fastest, unknown_small, wanted_small, all_spent
     cdef uint64_t key = 0
@@ -453,17 +453,17 @@ cpdef bint run_one(Node root, object device, bint beside) except -1:
         if wanted_small is not None:
             node = wanted_small
             wanted_small = None
-            return run_one(node, device, beside) and run_one(root, device, beside)
+            return run_one(node, device, beside, planned) and run_one(root, device, beside, planned)
         if unknown_small is None:
             return False
         node = unknown_small
         unknown_small = None
         learn(node, device.loops)  # Which runs Python, so that all begins anew.
-        return find(node) is not NULL and run_one(root, device, beside)
+        return find(node) is not NULL and run_one(root, device, beside, planned)
     if fastest:
         time = 0
     spent = spent_for(key)
-    if is_due(spent[0], 0):  # It is due to get a plan; until that has its kernel most runs are done here.
+    if planned and is_due(spent[0], 0):  # It is due to get a plan; until that has its kernel most runs are done here.
         spent[0] += 1
         if spent[0] & 15 == 0:
             due = True

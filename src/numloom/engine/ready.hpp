@@ -250,6 +250,39 @@ void choice_loop(char** args, const Size* count, const Size* steps, void*) {
         *reinterpret_cast<T*>(to) = *reinterpret_cast<const T*>(*choice ? a : b);
 }
 
+// NumPy's own loop, before 2.5, takes wrong elements of operands with some steps where results do not lie dense.
+template <class T, int PARTS>
+NL_CLONES void negate_dense(const T* __restrict__ from, T* __restrict__ to, Size count) {
+    for (Size i = 0; i < PARTS * count; ++i) to[i] = T(-from[i]);
+}
+
+template <class T, int PARTS>
+void negate_loop(char** args, const Size* count, const Size* steps, void*) {
+    const char* from = args[0];
+    char* to = args[1];
+    const Size many = *count, from_step = steps[0], to_step = steps[1], size = PARTS * sizeof(T);
+    if (from_step == size && to_step == size && from != to)
+        return negate_dense<T, PARTS>(reinterpret_cast<const T*>(from), reinterpret_cast<T*>(to), many);
+    for (Size i = 0; i < many; ++i, from += from_step, to += to_step)
+        for (int part = 0; part < PARTS; ++part)
+            reinterpret_cast<T*>(to)[part] = T(-reinterpret_cast<const T*>(from)[part]);
+}
+
+// By the codes of dtypes; of whole numbers the unsigned ones of their size, which may overflow.
+inline Loop negation_of(int code) {
+    switch (code) {
+        case 1: case 2: return negate_loop<uint8_t, 1>;
+        case 3: case 4: return negate_loop<uint16_t, 1>;
+        case 5: case 6: return negate_loop<uint32_t, 1>;
+        case 7: case 8: return negate_loop<uint64_t, 1>;
+        case 10: return negate_loop<float, 1>;
+        case 11: return negate_loop<double, 1>;
+        case 12: return negate_loop<float, 2>;
+        case 13: return negate_loop<double, 2>;
+    }
+    return nullptr;
+}
+
 inline Loop copy_of(int itemsize) {
     switch (itemsize) {
         case 1: return copy_loop<1>;

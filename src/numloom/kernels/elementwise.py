@@ -227,6 +227,16 @@ class ElementwiseKernel:
         self._met: dict[tuple[Any, ...], tuple[tuple[int, ...], tuple[tuple[OpDef, int], ...]]] = {}
         self._ready: dict[tuple[Any, ...], ReadyLoop] = {}
 
+    @property
+    def params(self) -> tuple[Any, ...]:
+        """The parameters, of both kinds."""
+        return (*self.in_params, *self.out_params)
+
+    @property
+    def kernel_name(self) -> str:
+        """The name, by CuPy's."""
+        return self.name
+
     def __repr__(self) -> str:
         return f"<ElementwiseKernel {self.name}>"
 

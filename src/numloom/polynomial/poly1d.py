@@ -441,6 +441,22 @@ class poly1d:
 
     c = coef = coefficients = coeffs
 
+    def get(self, stream: Any = None) -> np.poly1d:
+        """The same polynomial of NumPy's class.
+
+        Examples
+        --------
+        >>> import numloom as np
+        >>> np.poly1d([1, 2]).get()
+        poly1d([1, 2])
+        """
+        return np.poly1d(self._coeffs.get(stream), variable=self._variable)
+
+    def set(self, polyin: np.poly1d, stream: Any = None) -> None:
+        """Become the polynomial of NumPy's class that is given."""
+        given = poly1d(polyin.coeffs, variable=polyin.variable)
+        self._coeffs, self._variable = given._coeffs, given._variable
+
     @property
     def variable(self) -> str:
         return self._variable

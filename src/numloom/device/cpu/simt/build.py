@@ -38,6 +38,10 @@ _WATCHED = ("-O1", "-U_FORTIFY_SOURCE", "-fsanitize=thread", "-DNUMLOOM_CHECK")
 _LINK = ("-Wl,-Bsymbolic", "-Wl,--no-undefined", "-lm")
 _WRAPPED = ("malloc", "free", "memcpy", "memmove", "memset")
 _STANDARDS = ("c++03", "c++11", "c++14")  # the headers need 17, of which those are parts
+_FOR_HEADERS = re.compile(r"-[DU](?:_|NDEBUG\b)")
+"""Macros that headers ask for, and that are defined before all of them."""
+_ASKING = {"assert.h", "cassert"}
+"""Headers that mean something else each time, by what is defined then."""
 _COMPLAINT = re.compile(r"^([^\n:]+):(\d+)(?::\d+)?:\s*(?:fatal )?error:", re.MULTILINE)
 _GPU_ONLY = (
     ("<<<", "kernels that launch kernels (<<<...>>>) run on a GPU only: launch from Python instead"),
@@ -142,12 +146,10 @@ class _Builder:
         if standard[0].removeprefix("-std=") in _STANDARDS:
             standard = ["-std=c++17"]
         self.standard = standard[0].replace("=c++", "=gnu++")
+        early = [option for option in request.options if option.startswith("-I") or _FOR_HEADERS.match(option)]
         # Some compilers define NDEBUG by themselves when they optimize.
-        self.search = [
-            "-UNDEBUG",
-            f"-I{INCLUDE}",
-            *[option for option in request.options if option[:2] in ("-D", "-U", "-I")],
-        ]
+        self.search = ["-UNDEBUG", f"-I{INCLUDE}", *early]
+        self.before = _before(request)
 
     def shared_object(self) -> bytes:
         shares = _shares(self.request.sources, self.request.names)
@@ -178,9 +180,9 @@ class _Builder:
         whole = os.path.join(self.folder, f"{number}.ii")
         target = os.path.join(self.folder, f"{number}.o")
         quoted = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
-        Path(source).write_text(f'#line 1 "{quoted}"\n{text}\n', encoding="utf-8")
+        Path(source).write_text(f'{self.before}#line 1 "{quoted}"\n{text}\n', encoding="utf-8")
         beside = ["-iquote", os.path.dirname(os.path.abspath(name))]
-        command = [*self.command, *self.flags, self.standard, *self.search, *beside, "-include", "numloom_cuda.hpp"]
+        command = [*self.command, *self.flags, self.standard, *self.search, *beside]
         self._run([*command, "-x", "c++", "-E", source, "-o", whole], name, text)
         preprocessed = Path(whole).read_text(encoding="utf-8", errors="replace")
         parts = regions(preprocessed, INCLUDE)
@@ -240,6 +242,22 @@ class _Builder:
         else:
             return CompileError(who, "", log)
         return CompileError(who if file == "kernel.cu" else f"{who} ({file})", text, log)
+
+
+def _before(request: Request) -> str:
+    """What stands before each source: our headers, then the user's macros, which may have names that are used there."""
+    wanted = headers_of(request).others - _ASKING
+    named = sorted(name for name in wanted if os.path.isfile(os.path.join(INCLUDE, name)))
+    lines = [f'#include "{name}"' for name in ("numloom_cuda.hpp", *named)]
+    for option in request.options:
+        name, equals, value = option[2:].partition("=")
+        if _FOR_HEADERS.match(option):
+            continue
+        if option.startswith("-D"):
+            lines += [f"#define {name} {value if equals else 1}", ""]  # A backslash at the end of one takes a line.
+        elif option.startswith("-U"):
+            lines.append(f"#undef {name}")
+    return "\n".join(lines) + "\n"
 
 
 def _unresolved(content: bytes) -> set[str]:

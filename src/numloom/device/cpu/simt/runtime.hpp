@@ -223,7 +223,7 @@ int pop(Worker* w) {
 
 void enter(Worker* w, int t) {
     w->now = t;
-    w->here->thread = w->threads[t].index;
+    w->here->numloom_thread = w->threads[t].index;
     w->here->lane = t & 31;
     w->here->turns = w->here->alone = 0;
 }
@@ -504,7 +504,7 @@ void run_block(Worker* w, uint64_t number) {
     const unsigned* size = launch->block;
     const unsigned* grid = launch->grid;
     w->block = uint3{unsigned(number % grid[0]), unsigned(number / grid[0] % grid[1]), unsigned(number / grid[0] / grid[1])};
-    w->here->block = w->block;
+    w->here->numloom_block = w->block;
     w->count = w->alive = int(size[0] * size[1] * size[2]);
     w->started = w->waiting = w->asking = w->queued = w->head = 0;
     w->predicate_count = 0;
@@ -715,8 +715,8 @@ void run_blocks(SimtLaunch* launch, uint64_t begin, uint64_t end) {
     w->launch = launch;
     w->here = here;
     w->now = -1;
-    here->block_dim = dim3(launch->block[0], launch->block[1], launch->block[2]);
-    here->grid_dim = dim3(launch->grid[0], launch->grid[1], launch->grid[2]);
+    here->numloom_block_dim = dim3(launch->block[0], launch->block[1], launch->block[2]);
+    here->numloom_grid_dim = dim3(launch->grid[0], launch->grid[1], launch->grid[2]);
     here->dynamic_bytes = unsigned(launch->shared);
     here->cooperative = launch->cooperative || blocks_of(launch) == 1;
     here->table = &TABLE;

@@ -38,10 +38,10 @@ struct Table {
 
 // What the running thread of a block reads about itself: one in each host thread and module.
 struct Here {
-    uint3 thread;
-    uint3 block;
-    dim3 block_dim;
-    dim3 grid_dim;
+    uint3 numloom_thread;  // The first four stand in users' texts, whose macros may have shorter names.
+    uint3 numloom_block;
+    dim3 numloom_block_dim;
+    dim3 numloom_grid_dim;
     unsigned lane;
     unsigned turns;     // how often it looked at `spun` in vain: a thread that spins gives way now and then
     unsigned alone;     // how often it gave way and nobody else could run

@@ -45,10 +45,10 @@
 
 extern __thread numloom::Here numloom_here __attribute__((visibility("hidden")));
 
-#define threadIdx (numloom_here.thread)
-#define blockIdx (numloom_here.block)
-#define blockDim (numloom_here.block_dim)
-#define gridDim (numloom_here.grid_dim)
+#define threadIdx (numloom_here.numloom_thread)
+#define blockIdx (numloom_here.numloom_block)
+#define blockDim (numloom_here.numloom_block_dim)
+#define gridDim (numloom_here.numloom_grid_dim)
 static constexpr int warpSize = 32;
 
 // The caller's place, as the last parameters of what may have to be reported.
