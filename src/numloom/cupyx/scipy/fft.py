@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from numloom.array.convert import asarray
+from numloom.cupyx.scipy.lookup import members
 from numloom.fft.frequencies import fftfreq, fftshift, ifftshift, rfftfreq
 from numloom.fft.uarray import scipy_backend
 
@@ -34,6 +35,8 @@ fft, fft2, fftn, hfft = map(_function, ("fft", "fft2", "fftn", "hfft"))
 ifft, ifft2, ifftn, ihfft = map(_function, ("ifft", "ifft2", "ifftn", "ihfft"))
 rfft, rfft2, rfftn = map(_function, ("rfft", "rfft2", "rfftn"))
 irfft, irfft2, irfftn = map(_function, ("irfft", "irfft2", "irfftn"))
+
+__getattr__ = members(__name__)
 
 __all__ = [
     "dct", "dctn", "dst", "dstn", "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "idct", "idctn", "idst",
