@@ -126,8 +126,9 @@ def hosted(
     names = renamed or {}
 
     def on_host(*args: Any, **options: Any) -> Any:
-        for keyword in idle:
-            options.pop(keyword, None)
+        options = {
+            key: each for key, each in options.items() if key not in idle and (key != "plan" or each is not None)
+        }
         return call(function, args, {names.get(key, key): each for key, each in options.items()})
 
     on_host.__name__ = on_host.__qualname__ = name

@@ -63,7 +63,7 @@ HOST: dict[str, str] = {
         Delaunay KDTree distance_matrix
     """,
     "spatial.distance": """
-        MetricInfo canberra cdist chebyshev cityblock correlation cosine euclidean hamming jensenshannon
+        canberra cdist chebyshev cityblock correlation cosine euclidean hamming jensenshannon
         minkowski pdist russellrao sqeuclidean
     """,
     "special": """
