@@ -126,10 +126,10 @@ def hosted(
     names = renamed or {}
 
     def on_host(*args: Any, **options: Any) -> Any:
-        options = {
-            key: each for key, each in options.items() if key not in idle and (key != "plan" or each is not None)
-        }
-        return call(function, args, {names.get(key, key): each for key, each in options.items()})
+        if options.get("plan", True) is None:
+            del options["plan"]
+        wanted = {names.get(key, key): each for key, each in options.items() if key not in idle}
+        return call(function, args, wanted)
 
     on_host.__name__ = on_host.__qualname__ = name
     on_host.__doc__ = f"As SciPy's ``{name}``, which computes it on the host."
