@@ -35,7 +35,7 @@ def test_objects_of_scipy_are_held_and_answer_with_our_arrays() -> None:
     signal, interpolate = cupyx.scipy.signal, cupyx.scipy.interpolate
     system = signal.lti([1.0], nl.array([1.0, 2.0]))
     assert isinstance(system, signal.lti) and isinstance(system, signal.TransferFunction)
-    assert isinstance(system.to_zpk().poles, nl.ndarray) and (system.to_ss() * 2).C.tolist() == [[2]]
+    assert isinstance(system.to_zpk().poles, nl.ndarray) and (system.to_ss() * 2).B.tolist() == [[2]]
     curve = interpolate.CubicSpline(nl.arange(4.0), nl.arange(4.0) ** 2)
     assert isinstance(curve, interpolate.PPoly) and curve(nl.array([1.5])).tolist() == pytest.approx([2.25])
     assert interpolate.PPoly.from_spline(interpolate.make_interp_spline(nl.arange(4.0), nl.arange(4.0)))(2.5) == 2.5

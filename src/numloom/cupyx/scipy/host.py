@@ -201,7 +201,8 @@ def held_class(of: Any) -> type[Held]:
 
 def held(value: Any) -> Held:
     """SciPy's object in an object of ours."""
-    ours = object.__new__(held_class(type(value)))
+    kind: Any = type(value)
+    ours = object.__new__(held_class(kind))
     ours.__dict__["_held"] = value
     return ours
 

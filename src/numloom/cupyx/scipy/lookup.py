@@ -45,7 +45,8 @@ def member(module: str, name: str) -> Any:
         raise AttributeError(no_name(_PACKAGE + module, name, LACKED.get(module, {}), public(module)))
     value = _at(ELSEWHERE.get(module, {}).get(name, f"scipy.{module}.{name}"))
     if isinstance(value, type):
-        return value if issubclass(value, Exception) else host.held_class(value)
+        kind: Any = value
+        return kind if issubclass(kind, Exception) else host.held_class(kind)
     place = f"{module}.{name}"
     return host.hosted(value, name, IDLE.get(place, ()), RENAMED.get(place, {}))
 
