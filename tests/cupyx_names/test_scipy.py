@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy
@@ -76,3 +78,19 @@ def test_names_that_are_not_there_say_what_to_use() -> None:
 def test_the_page_lists_the_table() -> None:
     page = Path(__file__).parents[2] / "docs" / "howto-cupyx-scipy.md"
     assert page.read_text().endswith("## The names\n\n" + lists())
+
+
+def test_programs_of_cupys_import_the_modules(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import cupy as cp\n"
+        "import cupyx.scipy.ndimage\n"
+        "from cupyx.scipy.ndimage import label\n"
+        "from cupyx.scipy.signal.windows import hann\n"
+        "from cupyx.scipy.spatial.distance import cdist\n"
+        "print(label(cp.array([1, 0, 1]))[1], cupyx.scipy.ndimage.sum(cp.arange(4.0)))\n"
+        "print(hann(3), cdist(cp.eye(2), cp.eye(2))[0, 0])\n"
+    )
+    command = [sys.executable, "-m", "numloom", "run", "--cupy", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["2", "6.0", "[0.", "1.", "0.]", "0.0"]
