@@ -27,6 +27,14 @@ def test_an_output_of_ours_is_filled_and_is_the_result() -> None:
     numpy.testing.assert_allclose(squares.get()[:, 0], (x.get() ** 2).sum(1))
 
 
+def test_outputs_of_a_ufunc_are_filled() -> None:
+    x, places = nl.array([0.5, 2.0]), [nl.zeros(2) for _ in range(4)]
+    sines, cosines = cupyx.scipy.special.sici(x, *places[:2])
+    cupyx.scipy.special.sici(x, out=(places[2], places[3]))
+    assert sines is places[0] and cosines is places[1]
+    assert sines.tolist() == places[2].tolist() and cosines.tolist() == places[3].tolist() and sines[0] > 0.4
+
+
 def test_what_is_not_an_output_keeps_its_values() -> None:
     x = nl.array([3.0, 1.0, 2.0])
     cupyx.scipy.signal.detrend(x, overwrite_data=True)

@@ -69,7 +69,9 @@ def _of_scipy(kind: type) -> bool:
 
 
 @cache
-def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+def _parameters(function: Any) -> tuple[str, ...]:
+    if isinstance(function, np.ufunc):
+        return ("",) * function.nin + ("out",) * function.nout
     try:
         return tuple(inspect.signature(function).parameters)
     except (TypeError, ValueError):
@@ -89,6 +91,8 @@ def call(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str,
     filled: Filled = []
 
     def prepared(name: str, value: Any) -> Any:
+        if name in _FILLED and isinstance(value, tuple):
+            return tuple(prepared(name, each) for each in value)
         if name not in _FILLED or not isinstance(value, ndarray):
             return to_host(value)
         filled.append((value, np.array(value.get())))
