@@ -91,15 +91,15 @@ ELSEWHERE: dict[str, dict[str, str]] = {"spatial.distance": {"distance_matrix": 
 """Names by the place where SciPy has them, if it is not the module of the same name."""
 
 _PLAN = "numloom keeps its own plans of FFTs; call numloom.fft's functions without one"
-_WAVELET = "SciPy 1.15 has it no more; PyWavelets has wavelets, for x.get()"
+_WAVELET = "SciPy has it no more; PyWavelets has wavelets, for x.get()"
 
 LACKED: dict[str, dict[str, str]] = {
     "fft": {"get_fft_plan": _PLAN},
     "fftpack": {"get_fft_plan": _PLAN},
     "signal": dict.fromkeys(("cwt", "morlet", "morlet2", "qmf", "ricker"), _WAVELET),
     "spatial.distance": {
-        "hellinger": "SciPy has none; numloom.linalg.norm(numloom.sqrt(u) - numloom.sqrt(v)) / 2**0.5 is it",
-        "kl_divergence": "SciPy has none; numloom.special.kl_div(u, v).sum() is it for u and v that sum to one",
+        "hellinger": "SciPy has none; write it with numloom.sqrt and numloom.linalg.norm",
+        "kl_divergence": "SciPy has none; write it with numloom.special.rel_entr(u, v).sum()",
         **dict.fromkeys(
             ("check_soft_dependencies", "cuvs_available", "pylibraft_available"),
             "it asks for libraries of CuPy's that numloom does not use",
