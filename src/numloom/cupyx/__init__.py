@@ -1,5 +1,6 @@
 """Layer 13: the names of CuPy's ``cupyx``, as far as they are a few lines over what numloom has."""
 
+from numloom.cupy.synchronizing import DeviceSynchronized, allow_synchronize
 from numloom.cupyx import distributed, jit, profiler, scipy, time
 from numloom.cupyx.names import (
     empty_like_pinned,
@@ -16,6 +17,8 @@ from numloom.cupyx.names import (
 )
 
 __all__ = [
+    "DeviceSynchronized",
+    "allow_synchronize",
     "distributed",
     "empty_like_pinned",
     "empty_pinned",

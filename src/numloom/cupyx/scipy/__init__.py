@@ -1,21 +1,25 @@
-"""``cupyx.scipy``: what numloom has of SciPy."""
+"""``cupyx.scipy``: CuPy's names; `numloom.cupyx.scipy.table` says how each is computed."""
 
 import importlib
 from typing import Any
 
-from numloom import special
 from numloom.base.wording import no_name
 from numloom.cupy.names import get_array_module
-from numloom.cupyx.scipy import fft, fftpack, linalg
+from numloom.cupyx.scipy import fft, linalg, special
 
+_LATER = ("fftpack", "interpolate", "ndimage", "signal", "sparse", "spatial", "stats")
 _HOST = "SciPy's own takes x.get(), and where it knows the array API, our arrays"
-_MISSING = dict.fromkeys(("cluster", "interpolate", "ndimage", "optimize", "signal", "spatial", "stats"), _HOST)
+_MISSING = dict.fromkeys(("cluster", "optimize"), _HOST)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "sparse":  # SciPy is imported for it
-        return importlib.import_module(f"{__name__}.sparse")
-    raise AttributeError(no_name(__name__, name, _MISSING, __all__))
+    if name in _LATER:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(no_name(__name__, name, _MISSING, (*__all__, *_LATER)))
 
 
-__all__ = ["fft", "fftpack", "get_array_module", "linalg", "special"]
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_LATER})
+
+
+__all__ = ["fft", "get_array_module", "linalg", "special"]

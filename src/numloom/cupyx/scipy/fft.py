@@ -8,6 +8,7 @@ from typing import Any
 
 from numloom.array.convert import asarray
 from numloom.base.integers import as_integer
+from numloom.cupyx.scipy.lookup import members
 from numloom.cupyx.scipy.plans import Plan, check, get_fft_plan
 from numloom.fft.frequencies import fftfreq, fftshift, ifftshift, rfftfreq
 from numloom.fft.uarray import scipy_backend
@@ -93,6 +94,8 @@ hfftn, ihfftn = map(_several, ("hfftn", "ihfftn"))
 fft2, ifft2, rfft2, irfft2, hfft2, ihfft2 = (
     _several(name, (-2, -1)) for name in ("fft2", "ifft2", "rfft2", "irfft2", "hfft2", "ihfft2")
 )
+
+__getattr__ = members(__name__)
 
 __all__ = [
     "dct", "dctn", "dst", "dstn", "fft", "fft2", "fftfreq", "fftn", "fftshift", "get_fft_plan", "hfft", "hfft2",

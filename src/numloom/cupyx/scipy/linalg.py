@@ -1,4 +1,4 @@
-"""``cupyx.scipy.linalg``: the names that `numloom.linalg` has, and of SciPy's ``tri``, ``tril`` and ``triu``."""
+"""``cupyx.scipy.linalg``: the names that `numloom.linalg` has, ``tri``, ``tril``, ``triu``, and the table's."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from typing import Any
 
 from numloom import linalg as ours
 from numloom.api.matrices import tri, tril, triu
+from numloom.cupyx.scipy.lookup import member
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(ours, name)
+    return getattr(ours, name) if name in ours.__all__ else member("linalg", name)
 
 
 __all__ = ["tri", "tril", "triu"]

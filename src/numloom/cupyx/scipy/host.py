@@ -1,0 +1,212 @@
+"""SciPy's functions and classes on host copies of our arrays: right for every argument, slower than ours on a GPU."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Mapping
+from functools import cache, wraps
+from typing import Any
+
+import numpy as np
+
+from numloom.array.convert import asarray
+from numloom.array.ndarray import ndarray
+
+_FILLED = ("output", "out", "distances", "indices")
+"""Parameters of SciPy's that take an array for the results."""
+
+Filled = list[tuple[ndarray, np.ndarray[Any, Any]]]
+
+
+def to_host(value: Any) -> Any:
+    """The value with a host copy in place of each of our arrays, in lists, tuples and dicts too."""
+    if isinstance(value, ndarray):
+        return value.get()
+    if isinstance(value, Held):
+        return value.__dict__["_held"]
+    if type(value) in (list, tuple):
+        return type(value)(map(to_host, value))
+    if isinstance(value, tuple) and hasattr(value, "_make"):
+        return value._make(map(to_host, value))
+    if type(value) is dict:
+        return {key: to_host(each) for key, each in value.items()}
+    if isinstance(value, type) and hasattr(value, "_of"):
+        return value._of
+    if inspect.isroutine(value):  # a callback, that may answer with our arrays
+        return _answering_host(value)
+    return value
+
+
+def _answering_host(function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def answer(*args: Any, **options: Any) -> Any:
+        return to_host(function(*args, **options))
+
+    return answer
+
+
+def to_ours(value: Any, filled: Filled | None = None) -> Any:
+    """The value with our array in place of each of NumPy's whose dtype ours can have; what SciPy made is held."""
+    for ours, host in filled or ():
+        if value is host:
+            return ours
+    if isinstance(value, (np.ndarray, np.generic)):
+        return asarray(value) if value.dtype.kind in "biufc" and value.dtype.char not in "gG" else value
+    if isinstance(value, tuple) and hasattr(value, "_make"):
+        return value._make(to_ours(each, filled) for each in value)
+    if type(value) in (list, tuple):
+        return type(value)(to_ours(each, filled) for each in value)
+    if type(value) is dict:
+        return {key: to_ours(each, filled) for key, each in value.items()}
+    if isinstance(value, type) or not _of_scipy(type(value)):
+        return value
+    return hosted(value, value.__name__) if inspect.isroutine(value) else held(value)
+
+
+def _of_scipy(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == "scipy"
+
+
+@cache
+def _parameters(function: Any) -> tuple[str, ...]:
+    if isinstance(function, np.ufunc):
+        return ("",) * function.nin + ("out",) * function.nout
+    try:
+        return tuple(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return ()
+
+
+def call(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """The function's result for our arrays; arrays of ours that it was to fill are filled.
+
+    Examples
+    --------
+    >>> import numloom as nl
+    >>> call(np.sort, (nl.array([3, 1, 2]),), {})
+    array([1, 2, 3])
+    """
+    names = _parameters(function) if any(isinstance(each, ndarray) for each in args) else ()
+    filled: Filled = []
+
+    def prepared(name: str, value: Any) -> Any:
+        if name in _FILLED and isinstance(value, tuple):
+            return tuple(prepared(name, each) for each in value)
+        if name not in _FILLED or not isinstance(value, ndarray):
+            return to_host(value)
+        filled.append((value, np.array(value.get())))
+        return filled[-1][1]
+
+    hosts = [prepared(names[place] if place < len(names) else "", each) for place, each in enumerate(args)]
+    result = function(*hosts, **{name: prepared(name, each) for name, each in options.items()})
+    for ours, host in filled:
+        ours[...] = asarray(host)
+    return to_ours(result, filled)
+
+
+def hosted(
+    function: Callable[..., Any], name: str, idle: tuple[str, ...] = (), renamed: Mapping[str, str] | None = None
+) -> Callable[..., Any]:
+    """SciPy's function for our arrays.
+
+    Parameters
+    ----------
+    function : callable
+        SciPy's.
+    name : str
+        What it is called.
+    idle : tuple of str
+        Keywords of CuPy's alone, that choose how it computes and not what: they are taken and mean nothing.
+
+    renamed : mapping, optional
+        SciPy's names of parameters by CuPy's.
+
+    Returns
+    -------
+    callable
+        Takes and gives our arrays.
+    """
+    names = renamed or {}
+
+    def on_host(*args: Any, **options: Any) -> Any:
+        wanted = {names.get(key, key): each for key, each in options.items() if key not in idle}
+        return call(function, args, wanted)
+
+    on_host.__name__ = on_host.__qualname__ = name
+    on_host.__doc__ = f"As SciPy's ``{name}``, which computes it on the host."
+    return on_host
+
+
+class Held:
+    """An object of SciPy's: takes our arrays, and what it gives becomes ours."""
+
+    _of: type = object
+
+    def __new__(cls, *args: Any, **options: Any) -> Any:
+        return call(cls._of, args, options)
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        """Nothing is left to do: SciPy's object is there."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        value = getattr(self.__dict__["_held"], name)
+        return hosted(value, name) if inspect.isroutine(value) else to_ours(value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.__dict__["_held"], name, to_host(value))
+
+    def __dir__(self) -> list[str]:
+        return dir(self.__dict__["_held"])
+
+    def __repr__(self) -> str:
+        return repr(self.__dict__["_held"])
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        return call(self.__dict__["_held"], args, options)
+
+    def __getitem__(self, key: Any) -> Any:
+        return call(operator.getitem, (self, key), {})
+
+    def __len__(self) -> int:
+        return len(self.__dict__["_held"])
+
+    def __add__(self, other: Any) -> Any:
+        return call(operator.add, (self, other), {})
+
+    def __sub__(self, other: Any) -> Any:
+        return call(operator.sub, (self, other), {})
+
+    def __mul__(self, other: Any) -> Any:
+        return call(operator.mul, (self, other), {})
+
+    def __truediv__(self, other: Any) -> Any:
+        return call(operator.truediv, (self, other), {})
+
+    def __neg__(self) -> Any:
+        return call(operator.neg, (self,), {})
+
+
+@cache
+def held_class(of: Any) -> type[Held]:
+    """Our class for one of SciPy's: its instances hold one of SciPy's; class methods answer with ours."""
+    bases = tuple(held_class(base) for base in of.__bases__ if _of_scipy(base)) or (Held,)
+    static = {
+        name: staticmethod(hosted(getattr(of, name), name))
+        for name, member in vars(of).items()
+        if isinstance(member, (classmethod, staticmethod)) and not name.startswith("__")
+    }
+    return type(of.__name__, bases, {"_of": of, "__doc__": f"Holds SciPy's ``{of.__name__}``.", **static})
+
+
+def held(value: Any) -> Held:
+    """SciPy's object in an object of ours."""
+    kind: Any = type(value)
+    ours = object.__new__(held_class(kind))
+    ours.__dict__["_held"] = value
+    return ours
+
+
+__all__ = ["Held", "call", "held", "held_class", "hosted", "to_host", "to_ours"]

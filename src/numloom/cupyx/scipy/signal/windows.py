@@ -1,0 +1,10 @@
+"""``cupyx.scipy.signal.windows``: see `numloom.cupyx.scipy.table`."""
+
+from numloom.cupyx.scipy.lookup import members, public
+
+__getattr__ = members(__name__)
+__all__ = public("signal.windows")
+
+
+def __dir__() -> list[str]:
+    return __all__
