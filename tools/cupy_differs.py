@@ -3,6 +3,8 @@
 A key is a name, or a pattern for several; of patterns the first one that fits is taken.
 """
 
+from numloom.cupyx.scipy.table import LACKED
+
 _HANDLE = "a handle of a library that numloom calls itself: use numloom.linalg, fft, random and sparse"
 _GRAPH = "plans of several launches become CUDA graphs by themselves; arrays do not stay at fixed addresses"
 _LOW = "a call of CUDA's that arrays do not need here; cuda.bindings.runtime has it, for handles of streams and memory"
@@ -70,6 +72,9 @@ DIFFERS: dict[str, str] = {
     "cupyx.errstate": "linalg is always raise",
     "cupyx.seterr": "linalg is always raise",
     "cupyx.distributed.NCCLBackend": "made by init_process_group",
+    "cupyx.scipy.special.btdtr": "give a, b and x by place",
+    "cupyx.scipy.special.btdtri": "give a, b and p by place",
+    "cupyx.scipy.special.round": "SciPy's: whole numbers only; cupy.round has decimals",
 }
 """What is there and differs beyond what docs/howto-cupy.md says of all names."""
 
@@ -119,12 +124,13 @@ NOT: dict[str, str] = {
     "cupyx.lapack": _HANDLE,
     "cupyx.optimizing*": "the shapes of launches are chosen by themselves",
     "cupyx.GeneralizedUFunc": "use numloom.vmap or numloom.vectorize(signature=...)",
-    "cupyx.*ynchronize*": "not yet: `numloom.config.host_copy = 'raise'` stops copies that other libraries make",
     "cupyx.get_runtime_info": "use cupy.show_config()",
     "cupyx.jit.*": "a raw kernel in CUDA C++ has it",
     "cupyx.profiler.load_ipython_extension": "use %timeit with cupyx.profiler.benchmark",
     "cupyx.linalg*": "use numloom.linalg.solve and inv",
     "cupyx.signal*": _SCIPY,
-    "cupyx.scipy.*": _SCIPY,
+    "cupyx.scipy.signal.[*]": "import the names that you use",
+    "cupyx.scipy.spatial.distance.MetricInfo": "a part of CuPy's way to choose a metric: give its name",
+    **{f"cupyx.scipy.{module}.{name}": why for module, names in LACKED.items() for name, why in names.items()},
 }
 """Why a name is not there."""

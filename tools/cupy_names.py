@@ -27,6 +27,7 @@ from cupy_differs import BETTER, DIFFERS, NOT  # noqa: E402
 
 import numloom.cupy  # noqa: E402
 import numloom.cupyx  # noqa: E402
+from numloom.cupyx.scipy.host import Held  # noqa: E402
 
 INSTANCES = {
     "cupy.ndarray": lambda: numloom.cupy.zeros(2),
@@ -143,6 +144,8 @@ def differing(name: Name, space: Any) -> str:
         found = getattr(space, name.name)
     except Exception:
         return ""
+    if isinstance(found, type) and issubclass(found, Held):
+        found = found._of  # Ours passes on what SciPy's takes.
     return unlike(name.parameters, found) if callable(found) else ""
 
 
@@ -224,6 +227,8 @@ def page(release: str, found: list[Found]) -> str:
         "It is *better* if it does more or refuses less, it *differs* if a line says how, else a line says why it is",
         "missing. What differs for all names (when work runs, elements that are scalars) is on the page of CuPy.",
         "Members of arrays are those of `run --cupy`.",
+        "",
+        "Many names of `cupyx.scipy` are SciPy's, on the host: [the page of them](howto-cupyx-scipy.md) says which.",
         "",
         "| | the same | better | differs | missing | of |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",

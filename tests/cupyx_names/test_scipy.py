@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -58,11 +59,19 @@ def test_parameters_of_cupy_alone() -> None:
     mask = nl.array([[1, 1, 0], [1, 1, 1]])
     far = ndimage.distance_transform_edt(image=mask, float64_distances=True)
     assert (far.get() == ndimage.distance_transform_edt(mask).get()).all() and far[0, 2].item() == 0
-    shifted = ndimage.affine_transform(nl.eye(3), nl.eye(2), order=0, texture_memory=False)
+    shifted = ndimage.affine_transform(nl.eye(3), nl.eye(2), order=0, texture_memory=False, float64_coords=True)
     assert shifted.tolist() == numpy.eye(3).tolist()
     with pytest.raises(TypeError, match="plan"):
         cupyx.scipy.fftpack.fft(nl.arange(4.0), plan=object())
     assert cupyx.scipy.fftpack.fft(nl.arange(4.0), plan=None).tolist() == numpy.fft.fft(numpy.arange(4.0)).tolist()
+
+
+def test_parameters_have_cupys_names() -> None:
+    distance, ndimage = cupyx.scipy.spatial.distance, cupyx.scipy.ndimage
+    assert distance.jensenshannon(u=nl.array([1.0, 0.0]), v=nl.array([1.0, 0.0])).item() == 0
+    named = [*inspect.signature(ndimage.distance_transform_edt).parameters]
+    assert named[:2] == ["image", "sampling"] and named[-2:] == ["block_params", "float64_distances"]
+    assert [*inspect.signature(distance.jensenshannon).parameters][:2] == ["u", "v"]
 
 
 def test_names_of_numlooms_own() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache, wraps
 from typing import Any
 
@@ -135,7 +136,19 @@ def hosted(
 
     on_host.__name__ = on_host.__qualname__ = name
     on_host.__doc__ = f"As SciPy's ``{name}``, which computes it on the host."
+    with suppress(TypeError, ValueError):  # Ufuncs, and functions of C, have none.
+        on_host.__signature__ = _signature(function, idle, names)  # type: ignore[attr-defined]
     return on_host
+
+
+def _signature(function: Any, idle: tuple[str, ...], renamed: Mapping[str, str]) -> inspect.Signature:
+    ours = {theirs: name for name, theirs in renamed.items()}
+    known = inspect.signature(function)
+    parameters = [each.replace(name=ours.get(each.name, each.name)) for each in known.parameters.values()]
+    more = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in idle]
+    last = bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD
+    place = len(parameters) - last
+    return known.replace(parameters=[*parameters[:place], *more, *parameters[place:]])
 
 
 class Held:

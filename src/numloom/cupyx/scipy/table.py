@@ -103,7 +103,7 @@ LACKED: dict[str, dict[str, str]] = {
 }
 
 IDLE: dict[str, tuple[str, ...]] = {
-    "ndimage.affine_transform": ("texture_memory",),
+    "ndimage.affine_transform": ("texture_memory", "float64_coords"),
     "ndimage.distance_transform_edt": ("block_params", "float64_distances"),
     "ndimage.value_indices": ("adaptive_index_dtype",),
 }
@@ -113,6 +113,7 @@ RENAMED: dict[str, dict[str, str]] = {
     "linalg.expm": {"a": "A"},
     "ndimage.distance_transform_edt": {"image": "input"},
     "signal.symiirorder1": {"input": "signal"},
+    "spatial.distance.jensenshannon": {"u": "p", "v": "q"},
 }
 """Parameters that SciPy calls otherwise."""
 
