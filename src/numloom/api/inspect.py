@@ -235,7 +235,7 @@ def _middles(nodes: Sequence[Any], row: dict[int, int]) -> tuple[dict[tuple[int,
 def explain(array: Any, source: bool = False) -> Explanation:
     """What is recorded for `array` and how it would run; nothing runs.
 
-    Operations on few elements (up to 256) run when they are called, and are recorded with ``config.unplanned = 0`` alone.
+    Operations on few elements (up to 256) run when they are called; ``config.unplanned = 0`` records them.
 
     Parameters
     ----------

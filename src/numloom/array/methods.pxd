@@ -1,5 +1,7 @@
 cimport cython
-from numloom.array.ndarray cimport assign, assigned_value, element_of, number_of, storage_of, ndarray, view_of, wrap
+from numloom.array.ndarray cimport (
+    assign, assigned_value, element_of, number_of, seen_through, storage_of, ndarray, view_of, wrap,
+)
 from numloom.array.storage cimport Storage, read
 from numloom.array.subscript cimport Basic, in_c_order, new_basic, recut, squeezed
 from numloom.device.registry cimport current
@@ -24,3 +26,4 @@ cpdef object copy(ndarray array, object order=*)
 @cython.locals(array=ndarray, found=cython.bint)
 cpdef object with_integers(object index)
 cdef object part_at(ndarray array, object place)
+cpdef object looked_up(ndarray array, object index)

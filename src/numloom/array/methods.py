@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,9 +13,20 @@ try:
 except ImportError:
     from numloom.base import uncompiled as cython
 
-from numloom.array.ndarray import assign, assigned_value, bind, later, ndarray, number_of, storage_of, view_of, wrap
+from numloom.array.ndarray import (
+    assign,
+    assigned_value,
+    bind,
+    later,
+    ndarray,
+    number_of,
+    seen_through,
+    storage_of,
+    view_of,
+    wrap,
+)  # fmt: skip
 from numloom.array.storage import read, read_only
-from numloom.array.subscript import in_c_order, new_basic, recut, squeezed
+from numloom.array.subscript import Advanced, in_c_order, new_basic, recut, squeezed, subscript
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F32, F64, ITEMSIZES, code_of
 from numloom.base.tracebacks import note_call, waits
 from numloom.device.registry import current
@@ -237,8 +249,30 @@ def with_integers(index: Any) -> Any:
     return numbers if type(index) is tuple else numbers[0]
 
 
+def looked_up(array: Any, index: Any) -> Any:
+    """What a subscript gives that is not a plain one."""
+    if register.trees and waits(index):
+        return note_call(operator.getitem, (array, index), {})
+    kind = type(index)
+    several = kind is ndarray and cython.cast(ndarray, index)._shape
+    if (several or kind is list or kind is tuple) and (found := later("read_at_once")(array, index)) is not None:
+        return found
+    if several:
+        if index.code != BOOL:
+            return later("taken")(array, index)
+        if index._shape == array._shape:
+            return later("selected")(array, index)
+    elif (plain := with_integers(index)) is not index:
+        return array[plain]
+    elif kind is list or kind is tuple or kind is slice:
+        return later("read_item")(array, index)
+    found = subscript(array.offset, array._shape, array._strides, index, later("expand_index"))
+    return later("take_advanced")(array, found) if type(found) is Advanced else seen_through(array, found)
+
+
 bind(
     iterate=iterate,
+    looked_up=looked_up,
     method___copy__=duplicate,
     method___deepcopy__=duplicate,
     method_astype=astype,

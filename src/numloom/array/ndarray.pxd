@@ -2,7 +2,7 @@ cimport cython
 cimport numloom.base.instances
 from numloom.array.numbers cimport binary_number, known_number, number_as, repeats, unary_number
 from numloom.array.storage cimport Storage, new_storage, read, write, write_number
-from numloom.array.subscript cimport Basic, simple, turned
+from numloom.array.subscript cimport Basic, new_basic, simple, turned
 from numloom.engine.evaluate cimport at_hand, element, element_at_once, element_on_host, number
 from numloom.engine._blocks cimport copy_part, fill_part, listed
 from numloom.engine._few cimport Operand, operate_on_few
@@ -45,7 +45,6 @@ cpdef ndarray wrap(Node node)
 cpdef ndarray view_of(ndarray array, Py_ssize_t offset, tuple shape, tuple strides)
 
 cpdef object seen_through(ndarray array, Basic found)
-cdef object _looked_up(ndarray array, object index)
 @cython.locals(given=ndarray, node=Node)
 cpdef object assign(ndarray array, Basic found, object value)
 
@@ -68,13 +67,11 @@ cdef ndarray of_number(int code, double* number)
 @cython.locals(array=ndarray)
 cdef int take_number(object x, double* to) except -3
 @cython.locals(first=cython.int, second=cython.int, code=cython.int, left=cython.double[2], right=cython.double[2],
-               result=cython.double[2])
+               result=cython.double[2], few=Node)
 cpdef object operated(object op_def, object x, object y, bint alone)
 @cython.locals(a=ndarray, b=ndarray, first=Operand, second=Operand, left=Node, right=Node, left_shape=tuple,
                left_strides=tuple, right_shape=tuple, right_strides=tuple)
 cdef Node of_few(object op_def, object x, object y, bint alone)
-@cython.locals(storage=Storage, stored=cython.bint)
-cdef bint store_few(ndarray target, Node node) except -1
 @cython.locals(storage=Storage, offset=cython.Py_ssize_t, found=cython.double[2])
 cdef object element_of(ndarray array, object index)
 @cython.locals(storage=Storage, offset=cython.Py_ssize_t, code=cython.int, number=cython.double[2])
@@ -83,7 +80,7 @@ cpdef object only_number(ndarray array)
 
 @cython.locals(array=ndarray)
 cdef object _number_of(object x)
-@cython.locals(a=ndarray, b=ndarray, result=ndarray, node=Node, few=Node)
+@cython.locals(a=ndarray, b=ndarray, result=ndarray, node=Node)
 cpdef object apply2(object op_def, object x, object y)
 @cython.locals(node=object, result=ndarray)
 cdef object _apply2_other(object op_def, object x, object y)
@@ -94,10 +91,10 @@ cpdef object operand(object value)
 @cython.locals(array=ndarray)
 cpdef bint pinned(object x)
 
-@cython.locals(node=Node, few=Node, result=ndarray)
+@cython.locals(node=Node, result=ndarray)
 cpdef object apply1(object op_def, ndarray x)
 
-@cython.locals(node=Node, given=ndarray)
+@cython.locals(node=Node, few=Node, given=ndarray)
 cpdef object apply_inplace(object op_def, ndarray target, object other)
 
 cpdef Node assigned_value(object value, int code, bint basic=*)

@@ -5,7 +5,6 @@ Operators record, but on numbers. What needs the API (reductions, printing) is b
 
 from __future__ import annotations
 
-import operator
 import warnings
 from collections.abc import Callable, Iterator
 from types import GenericAlias
@@ -21,10 +20,11 @@ except ImportError:
 from numloom.array.members import set_member
 from numloom.array.numbers import binary_number, known_number, number_as, repeats, unary_number
 from numloom.array.storage import Storage, arranged, new_storage, read, read_only, write, write_number
-from numloom.array.subscript import Advanced, Basic, simple, subscript, turned
+from numloom.array.subscript import Basic, new_basic, simple, turned
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F64, I64, ITEMSIZES, SCALAR_CODES
 from numloom.base.errors import casting_error, not_in_place
-from numloom.base.tracebacks import note_call, to_write, waits
+from numloom.base.tracebacks import to_write, waits
+from numloom.base.wording import no_truth
 from numloom.engine.evaluate import after_record, download_layout, element, element_at_once, number
 from numloom.engine.look import is_near
 from numloom.graph.build import WEAK_INT, binary, binary_scalar, copied, known_read, scalar, scalar_binary, unary, view
@@ -107,8 +107,6 @@ class ndarray:
     @classmethod
     def __class_getitem__(cls, item: Any) -> Any:
         return GenericAlias(cls, item)
-
-    # ------------------------------------------------------------ operators
 
     def __add__(self, other: Any) -> Any:
         return apply2(ADD, self, other)
@@ -230,8 +228,6 @@ class ndarray:
     def __invert__(self) -> Any:
         return apply1(INVERT, self)
 
-    # ------------------------------------------------------------ in place
-
     def __iadd__(self, other: Any) -> Any:
         return apply_inplace(ADD, self, other)
 
@@ -271,15 +267,13 @@ class ndarray:
     def __imatmul__(self, other: Any) -> Any:
         return store_result(self, _bound["matmul"](self, to_write(other)), "matmul")
 
-    # ------------------------------------------------------------ subscripts
-
     def __getitem__(self, index: Any) -> Any:
         if type(index) is ndarray and type(index := as_integer(index)) is ndarray:
-            return _looked_up(self, index)
+            return _bound["looked_up"](self, index)
         if cython.compiled and (number := element_of(self, index)) is not None:
             return number
         found = simple(self.offset, self._shape, self._strides, index)
-        return seen_through(self, found) if found is not None else _looked_up(self, index)
+        return seen_through(self, found) if found is not None else _bound["looked_up"](self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not self.writeable:
@@ -314,8 +308,6 @@ class ndarray:
 
     def __contains__(self, item: Any) -> bool:
         return bool((self == item).any())
-
-    # ------------------------------------------------------------ looking at it (waits)
 
     def get(self, stream: Any = None, order: Any = "K", out: Any = None, blocking: bool = True) -> Any:
         """The values as a NumPy array (a copy), in the same memory order unless another is asked for; waits."""
@@ -353,14 +345,7 @@ class ndarray:
 
     def __bool__(self) -> bool:
         if self.held is not None and self.size != 1:
-            if self.size:
-                raise ValueError(
-                    "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
-                )
-            raise ValueError(
-                "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that "
-                "an array is not empty."
-            )
+            raise no_truth(self.size)
         return bool(number_of(_constant(self)))
 
     def __float__(self) -> float:
@@ -411,8 +396,6 @@ class ndarray:
 
     def __reduce__(self) -> Any:
         return _bound["pickled"](self)  # type: ignore[no-any-return]
-
-    # ------------------------------------------------------------ properties
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -572,19 +555,20 @@ def take_number(x: Any, to: Any) -> int:
 
 
 def operated(op_def: Any, x: Any, y: Any, alone: bool) -> Any:
-    """An operation on numbers (of one, if `alone`), done at once; None where it must be recorded."""
+    """An operation on numbers or on few elements (on one, if `alone`), done at once; None where it must be recorded."""
     if not cython.compiled:  # Memory for a number of C each.
         left = right = result = [0.0, 0.0]
     first = take_number(x, left)
     if first >= WEAK_INT and type(y) is not ndarray:  # As an array of it.
         first = I64 if first == WEAK_INT else F64 if type(x) is float else C128
-    if first < 0 or learning():  # A number is a look.
-        return None
-    second = ALONE if alone else take_number(y, right)
-    if second < 0 or not is_host():
-        return None
-    code = operate(op_def, first, left, second, right, result)
-    return None if code < 0 else of_number(code, result)
+    if first >= 0 and (alone or type(y) is not ndarray or not cython.cast(ndarray, y)._shape):
+        second = ALONE if alone else take_number(y, right)
+        if second < 0 or learning() or not is_host():  # A number is a look.
+            return None
+        code = operate(op_def, first, left, second, right, result)
+        return None if code < 0 else of_number(code, result)
+    few = of_few(op_def, x, y, alone)
+    return None if few is None else wrap(few)
 
 
 def of_few(op_def: Any, x: Any, y: Any, alone: bool) -> Any:
@@ -670,29 +654,6 @@ def seen_through(array: Any, found: Basic) -> Any:
     storage = storage_of(array)
     value = None if storage.pins or register.tracing else element_at_once(storage.value, array.code, found.offset)
     return wrap(known_read(value, array.code) if value is not None else read(storage, array.code, found.offset, (), ()))
-
-
-def _looked_up(array: Any, index: Any) -> Any:
-    """What any subscript gives."""
-    if register.trees and waits(index):
-        return note_call(operator.getitem, (array, index), {})
-    kind = type(index)
-    several = kind is ndarray and cython.cast(ndarray, index)._shape
-    if (several or kind is list or kind is tuple) and (found := _bound["read_at_once"](array, index)) is not None:
-        return found
-    if several:
-        if index.code != BOOL:
-            return _bound["taken"](array, index)
-        if index._shape == array._shape:
-            return _bound["selected"](array, index)
-    elif (plain := _bound["with_integers"](index)) is not index:
-        return array[plain]
-    elif kind is list or kind is tuple or kind is slice:
-        return _bound["read_item"](array, index)
-    found = subscript(array.offset, array._shape, array._strides, index, _bound["expand_index"])
-    if type(found) is Advanced:
-        return _bound["take_advanced"](array, found)
-    return seen_through(array, found)  # type: ignore[arg-type]
 
 
 def as_integer(index: Any) -> Any:
@@ -792,10 +753,8 @@ def operand(value: Any) -> Any:
 
 def apply2(op_def: Any, x: Any, y: Any) -> Any:
     """A binary operation on arrays, numbers and what can become an array: recorded, but of numbers done at once."""
-    if cython.compiled and (number := operated(op_def, x, y, False)) is not None:
-        return number
-    if cython.compiled and (few := of_few(op_def, x, y, False)) is not None:
-        return wrap(few)
+    if cython.compiled and (done := operated(op_def, x, y, False)) is not None:
+        return done
     p = None if learning() else _number_of(x)  # which is a look
     if p is not None:
         q = _number_of(y)
@@ -870,10 +829,8 @@ def pinned(x: Any) -> bool:
 
 def apply1(op_def: Any, x: Any) -> Any:
     """A unary operation on an array: recorded, but of a number done at once."""
-    if cython.compiled and (number := operated(op_def, x, None, True)) is not None:
-        return number
-    if cython.compiled and (few := of_few(op_def, x, None, True)) is not None:
-        return wrap(few)
+    if cython.compiled and (done := operated(op_def, x, None, True)) is not None:
+        return done
     p = None if learning() else _number_of(x)  # which is a look
     node = None if p is None else unary_number(op_def, p)
     if node is not None:
@@ -903,11 +860,9 @@ def apply_inplace(op_def: Any, target: Any, other: Any) -> Any:
         given = other
         if given._shape is target._shape or given._shape == target._shape:
             # As below, without an array for the result in between.
-            node = of_few(op_def, target, given, False) if cython.compiled else None
-            if node is not None and node.code == target.code and store_few(target, node):
-                return target
-            if node is None:
-                node = binary(op_def, node_of(target), node_of(given))
+            if cython.compiled and (few := of_few(op_def, target, given, False)) is not None:
+                return store_result(target, wrap(few), op_def.name)
+            node = binary(op_def, node_of(target), node_of(given))
             if node.code == target.code:
                 write(storage_of(target), target.code, target.offset, target._shape, target._strides, node)
                 return target
@@ -932,23 +887,13 @@ def store_result(target: Any, result: Any, name: str) -> Any:
     if result.shape != target._shape:
         shapes = f"shape {shown(target._shape)} doesn't match the broadcast shape {shown(result.shape)}"
         raise ValueError(f"non-broadcastable output operand with {shapes}")
-    node = storage_of(result).value
-    if not (cython.compiled and result.code == target.code and store_few(target, node)):
-        write(storage_of(target), target.code, target.offset, target._shape, target._strides, node)
+    storage = storage_of(target)
+    if cython.compiled and storage.value.shape is not target._shape:  # Of the whole the value itself is taken.
+        part = new_basic(target.offset, target._shape, target._strides, False)
+        if store_part(target, part, result):
+            return target
+    write(storage, target.code, target.offset, target._shape, target._strides, storage_of(result).value)
     return target
-
-
-def store_few(target: Any, node: Node) -> bool:
-    """Store a computed value of an array's shape and dtype in a part of memory at once, if nobody else has that."""
-    storage = target.held
-    if node.kind != LEAF or storage is None or storage.pins or storage.value.kind != LEAF or register.tracing:
-        return False
-    if storage.value.shape is target._shape:  # All of it: the value itself is taken.
-        return False
-    stored = copy_part(
-        storage.value, target.code, target.offset, target._shape, target._strides, node, 0, node.shape, node.strides
-    )
-    return stored and was_stored(storage.value, True)  # type: ignore[no-any-return]
 
 
 __all__ = ["LEAF", "arranged", "bind", "ndarray", "node_of", "operand", "view", "view_of", "wrap"]

@@ -136,4 +136,13 @@ def no_array(given: Any) -> str:
     return f"{what}: {cure}"
 
 
-__all__ = ["NOTHING", "counted", "no_array", "no_name", "unsupported"]
+def no_truth(size: int) -> ValueError:
+    """The error of an array of several elements, or of none, that is asked whether it is true."""
+    if size:
+        return ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
+    return ValueError(
+        "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty."
+    )
+
+
+__all__ = ["NOTHING", "counted", "no_array", "no_name", "no_truth", "unsupported"]
