@@ -42,7 +42,7 @@ def three_ways(n):
     matrix = cp.exp(-2j * np.pi / n * (cp.outer(places, places) % n))
     by_product = cublas.gemm("N", "N", matrix, x[:, None])[:, 0]
 
-    module = cp.RawModule(code=SOURCE, name_expressions=("dft<double>", "low_pass<double>"), options=("-std=c++14",))
+    module = cp.RawModule(code=SOURCE, name_expressions=("dft<double>", "low_pass<double>"), options=("-std=c++17",))
     by_kernel = cp.empty_like(x)
     dft = module.get_function("dft<double>")
     dft(((n + 63) // 64,), (64,), (x, by_kernel, np.int32(n), np.float64(-1)))

