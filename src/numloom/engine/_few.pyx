@@ -142,6 +142,11 @@ cdef Node operate_on_few(
         and (not right_shape or lies_in_order(right_shape, right_strides))
     ):
         return None
+    if space.rank > 1 and 1 in shape and not (  # The steps of such axes follow the operands' in NumPy.
+        (not left_shape or is_dense(left_shape, left_strides, itemsize_of(first.code)))
+        and (not right_shape or is_dense(right_shape, right_strides, itemsize_of(second.code)))
+    ):
+        return None
     pool = near_pool()
     if pool is None:
         return None
