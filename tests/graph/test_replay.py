@@ -69,7 +69,7 @@ def test_the_same_nodes(name: str) -> None:
     plain, function, _ = FUNCTIONS[name]
     assert type(plain) is Plain
     forget_tries(plain)
-    with nl.config(max_pending=1 << 20):
+    with nl.config(max_pending=1 << 20, unplanned=0):
         for dtype, (form, made) in itertools.product("?bHqefdFD", FORMS.items()):
             base = nl.asarray(np.arange(12).astype(dtype).reshape(3, 4))
             x = made(base)
