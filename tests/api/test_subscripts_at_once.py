@@ -369,19 +369,19 @@ def test_a_mask_that_nobody_else_has_is_not_stored(monkeypatch: pytest.MonkeyPat
 
 def test_other_pending_work_may_wait() -> None:
     """An index is computed, and what it reads that others have becomes a value; the rest is recorded as before."""
-    host = np.arange(50)
+    host = np.arange(500)
     x = nl.asarray(host)
     x.get()
     other = x * 3
     index = x - 1
-    twice = index * 2 % 50
+    twice = index * 2 % 500
     found = x[twice]
     assert node_of(index).kind == LEAF and node_of(twice).kind == LEAF and node_of(other).kind != LEAF
-    same(found, host[(host - 1) * 2 % 50])
+    same(found, host[(host - 1) * 2 % 500])
     x[twice] = 5  # What waits reads the memory that this changes.
-    host[(host - 1) * 2 % 50] = 5
+    host[(host - 1) * 2 % 500] = 5
     same(x, host)
-    same(other, np.arange(50) * 3)
+    same(other, np.arange(500) * 3)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

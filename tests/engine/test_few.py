@@ -13,7 +13,7 @@ import pytest
 import numloom as nl
 from numloom.array.ndarray import node_of
 from numloom.device import registry
-from numloom.graph.node import LEAF
+from numloom.graph.node import LEAF, register
 
 UNARY = [
     nl.negative, nl.absolute, nl.sqrt, nl.exp, nl.sin, nl.floor, nl.isnan, nl.square, nl.sign, nl.conjugate, nl.invert,
@@ -24,6 +24,12 @@ BINARY = [
     nl.greater_equal, nl.equal, nl.not_equal, nl.logical_and, nl.bitwise_xor, nl.hypot, nl.arctan2, nl.copysign,
 ]  # fmt: skip
 DTYPES = list("?bBhHiIqQefdFD")
+
+
+@pytest.fixture(autouse=True)
+def no_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other tests recorded trees, after which nothing is done at once."""
+    monkeypatch.setattr(register, "trees", False)
 
 
 def is_uncompiled() -> bool:

@@ -30,7 +30,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     FEW = 64  # of a list
-    LENT_TO_READ = 3  # references, here, to a subscript that nobody but the interpreter has
+    LENT_TO_READ = 4  # references, here, to a subscript that nobody but the interpreter has
     LENT_TO_WRITE = 3
     MOST_CHOSEN = 1 << 22  # bytes of all that a mask chooses from
     MOST_PLACES = 1 << 26  # elements of a mask of several axes; of long vectors the routine shares out the work
