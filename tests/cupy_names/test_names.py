@@ -189,3 +189,15 @@ def test_only_the_program_is_served(tmp_path):
     )  # fmt: skip
     assert done.returncode == 3, done.stderr
     assert done.stdout == "['a'] 6.0\ncupyx.scipy.optimize\n"
+
+
+def test_runners_give_what_decorators_do_not():
+    import inspect
+
+    @cp.testing.for_dtypes(["f4", "f8"])
+    @cp.testing.numpy_cupy_allclose()
+    def test_it(xp, dtype, shape, *, axis=0):
+        return xp.ones(shape, dtype).sum(axis)
+
+    assert str(inspect.signature(test_it)) == "(shape, *, axis=0)"
+    test_it(shape=(2, 3), axis=1)

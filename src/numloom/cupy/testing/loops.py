@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,15 @@ Test = Callable[..., Any]
 _SIGNED, _UNSIGNED, _FLOATS, _COMPLEX = "bhiq", "BHIQ", "fd", "FD"
 _ROTATIONS = 4
 """Of how many rotations of the dtypes a combination that is not full is made."""
+
+
+def taking_fewer(run: Test, given: Collection[str]) -> Test:
+    """A wrapped test whose signature lacks what the wrapper gives: a runner takes the others for fixtures."""
+    of_test = inspect.signature(run)
+    left = [one for name, one in of_test.parameters.items() if name not in given]
+    run.__signature__ = of_test.replace(parameters=left)  # type: ignore[attr-defined]
+    del run.__wrapped__  # type: ignore[attr-defined]
+    return run
 
 
 def each(choices: Iterable[dict[str, Any]]) -> Callable[[Test], Test]:
@@ -29,9 +39,7 @@ def each(choices: Iterable[dict[str, Any]]) -> Callable[[Test], Test]:
                     error.add_note(f"with {', '.join(f'{name}={value!r}' for name, value in choice.items())}")
                     raise
 
-        # A runner reads the signature for fixtures: what is given here is none.
-        del run.__wrapped__  # type: ignore[attr-defined]
-        return run
+        return taking_fewer(run, {name for choice in listed for name in choice})
 
     return decorate
 
@@ -170,8 +178,7 @@ def for_contiguous_axes(name: str = "axis") -> Callable[[Test], Test]:
             for axis in axes:
                 test(self, *args, **named, **{name: axis})
 
-        del run.__wrapped__  # type: ignore[attr-defined]
-        return run
+        return taking_fewer(run, {name})
 
     return decorate
 
@@ -180,5 +187,5 @@ __all__ = [
     "each", "for_CF_orders", "for_all_dtypes", "for_all_dtypes_combination", "for_complex_dtypes",
     "for_contiguous_axes", "for_dtypes", "for_dtypes_combination", "for_float_dtypes", "for_int_dtypes",
     "for_int_dtypes_combination", "for_orders", "for_signed_dtypes", "for_signed_dtypes_combination",
-    "for_unsigned_dtypes", "for_unsigned_dtypes_combination",
+    "for_unsigned_dtypes", "for_unsigned_dtypes_combination", "taking_fewer",
 ]  # fmt: skip
