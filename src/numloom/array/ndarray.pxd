@@ -5,7 +5,7 @@ from numloom.array.storage cimport Storage, new_storage, read, write, write_numb
 from numloom.array.subscript cimport Basic, new_basic, simple, turned
 from numloom.engine.evaluate cimport at_hand, element, element_at_once, element_on_host, number
 from numloom.engine._blocks cimport copy_part, fill_part, listed
-from numloom.engine._few cimport Operand, operate_on_few
+from numloom.engine._few cimport Operand, is_few, operate_on_few
 from numloom.engine.look cimport is_near
 from numloom.engine._numbers cimport (
     ALONE, is_host, node_for, operate, place_of, put_known, python_number, stores_as, take_known, take_python,

@@ -45,7 +45,7 @@ LESS, LESS_EQUAL, EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL = _COMPARISONS = tupl
 
 _NOTHING: tuple[Any, ...] = ()
 if not cython.compiled:  # What deals with numbers without a value, from `engine/_numbers.pyx`, and parts of memory.
-    ALONE = copy_part = fill_part = is_host = listed = node_for = operate = operate_on_few = place_of = cython
+    ALONE = copy_part = fill_part = is_few = is_host = listed = node_for = operate = operate_on_few = place_of = cython
     put_known = python_number = stores_as = take_known = take_python = cython
 _bound: dict[str, Callable[..., Any]] = {}
 
@@ -575,15 +575,15 @@ def of_few(op_def: Any, x: Any, y: Any, alone: bool) -> Any:
     """The value of an operation on few elements of computed arrays, done at once; None where it must be recorded."""
     left = right = None
     left_shape = left_strides = right_shape = right_strides = _NOTHING
-    if type(x) is ndarray and x._shape:
+    if type(x) is ndarray and cython.cast(ndarray, x)._shape:
         a = cython.cast(ndarray, x)
-        if a.held is None or a.held.pins:
+        if not is_few(a._shape) or a.held is None or a.held.pins:
             return None
         left, left_shape, left_strides = a.held.value, a._shape, a._strides
         first.code, first.offset = a.code, a.offset  # type: ignore[name-defined]  # noqa: F821
-    if not alone and type(y) is ndarray and y._shape:
+    if not alone and type(y) is ndarray and cython.cast(ndarray, y)._shape:
         b = cython.cast(ndarray, y)
-        if b.held is None or b.held.pins:
+        if not is_few(b._shape) or b.held is None or b.held.pins:
             return None
         right, right_shape, right_strides = b.held.value, b._shape, b._strides
         second.code, second.offset = b.code, b.offset  # type: ignore[name-defined]  # noqa: F821

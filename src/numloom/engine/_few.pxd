@@ -5,6 +5,7 @@ cdef struct Operand:
     Py_ssize_t offset
     double number[2]  # of what has no axes
 
+cdef bint is_few(tuple shape) noexcept
 cdef Node operate_on_few(
     object op_def, bint alone, Operand* first, Node left, tuple left_shape, tuple left_strides,
     Operand* second, Node right, tuple right_shape, tuple right_strides,

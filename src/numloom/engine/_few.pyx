@@ -46,6 +46,16 @@ cdef inline bint is_there(Node node, int code) except -1:
     return node.kind == LEAF and node.code == code and node.attr is not None and is_quiet(node.buffer)
 
 
+cdef bint is_few(tuple shape) noexcept:
+    """Whether an operand of this shape may be one of few elements; what it broadcasts to has no fewer, or none."""
+    cdef Py_ssize_t size = 1
+    for extent in shape:
+        size *= <Py_ssize_t>extent
+        if size > MOST:
+            return False
+    return True
+
+
 cdef bint lies_in_order(tuple shape, tuple strides) except -1:
     """Whether no axis has shorter steps than a later one, so that a result lies in C order; of one axis none has."""
     cdef Py_ssize_t axis, step, last = 0

@@ -36,6 +36,7 @@ cdef int OP = _node.OP, CAST = _node.CAST, REDUCE = _node.REDUCE, GATHER = _node
 cdef enum:
     MOST_NODES = 1 << 16
     TIMES = 1 << 14
+    MOST_KINDS = 40  # that 64 bits tell apart; of more every node is taken for another one
     RATHER_COPIED = 512  # elements that are copied for a write rather than that other work is looked for
     FILLED = 1 << 20  # elements that one number is stored in
     LOOP = 200  # nanoseconds of a node, beside those of its elements
@@ -58,6 +59,7 @@ cdef struct SmallValue:
     double scratch[2]  # for a number
 
 cdef int INT64 = I64
+cdef Py_ssize_t HAS_KERNELS = <Py_ssize_t>1 << 60  # spent by what its plan runs
 cdef Spent met[TIMES]
 cdef int sizes[32]
 for _code, _dtype in enumerate(DTYPES):
@@ -100,9 +102,28 @@ cdef inline Py_ssize_t* spent_for(uint64_t key) noexcept:
     return &slot.time
 
 
-cdef bint is_due(Py_ssize_t spent, Py_ssize_t count) noexcept:
+cdef inline bint is_due(Py_ssize_t spent, Walk found) noexcept:
     """Whether work took about as long here as making its plan would; the first one loads what makes them, too."""
-    return spent >= max(worth, planning * count) and (loaded or all_spent >= loading)
+    if spent < worth or not (loaded or all_spent >= loading):
+        return False
+    return found is None or spent >= (planning >> 3) * found.count and spent >= planning_of(found)
+
+
+cdef Py_ssize_t planning_of(Walk found) noexcept:
+    """Nanoseconds that making a plan takes; what repeats itself, as loops of Python do, is met with what was found."""
+    cdef Py_ssize_t place, kinds = 0
+    cdef uint64_t met_kinds = 0, kind
+    cdef Node node
+    for place in range(found.count):
+        node = <Node>found.nodes[place]
+        kind = (<uint64_t><void*>node.op_def ^ <uint64_t>node.size << 3 ^ <uint64_t>node.kind) * <uint64_t>0x9E3779B97F4A7C15
+        met_kinds |= <uint64_t>1 << (kind >> 58)
+    while met_kinds:
+        met_kinds &= met_kinds - 1
+        kinds += 1
+    if kinds > MOST_KINDS:
+        kinds = found.count
+    return planning * kinds + (planning >> 3) * (found.count - kinds)
 
 
 cdef int meet(object device) except -2:
@@ -135,7 +156,7 @@ cpdef int run(Walk found, list wanted, object device, bint planned) except -2:
     cdef Py_ssize_t* spent = spent_for(found.first)
     if found.count >= MOST_NODES:
         return 0
-    if not planned and is_due(spent[0], found.count):
+    if not planned and is_due(spent[0], found):
         loaded = True
         return 0
     cdef list unknown = []
@@ -253,7 +274,7 @@ cpdef int side(Walk found, list wanted, object host, int planned) except -2:
     `planned` is 1 more if the GPU has a plan for it, 2 more if the host has. See `engine.placement` for the rule.
     """
     global due, regret
-    cdef Py_ssize_t here, there, difference, place, leaves = 0, loops = 0
+    cdef Py_ssize_t here, there, difference, place, leaves = 0, loops = 0, kernels = found.roots
     cdef Py_ssize_t to_host = 0, to_device = 0, price
     cdef Pool pool
     cdef Node node
@@ -272,6 +293,7 @@ cpdef int side(Walk found, list wanted, object host, int planned) except -2:
         node = <Node>found.nodes[place]
         if node.kind != LEAF:
             loops += node.kind != SCALAR
+            kernels += node.kind == UPDATE  # What it writes is read by later ones.
             continue
         leaves += 1
         buffer = node.buffer
@@ -288,12 +310,12 @@ cpdef int side(Walk found, list wanted, object host, int planned) except -2:
             far = True
             to_host += price
     if here >= 0 and not fixed:
-        there = launching + 1000 * (found.roots - 1)
-        often = due or is_due(spent_for(found.first)[0], found.count)
-        if planned & 2 or often and not planned:  # A kernel for each root, in the place of a loop for each node.
-            here = min(here, here - LOOP * loops + 1000 * found.roots)
+        there = launching + 1000 * (kernels - 1)
+        often = due or is_due(spent_for(found.first)[0], found)
+        if planned & 2 or often and not planned:  # A kernel for each root and write, not a loop for each node.
+            here = min(here, here - LOOP * loops + 1000 * kernels)
         if planned or not often:
-            on_host = here + to_host <= there + to_device + (0 if planned & 1 else planning * found.count)
+            on_host = here + to_host <= there + to_device + (0 if planned & 1 else planning_of(found))
         else:  # It comes often: its plan will be where it takes less time.
             on_host = here <= there
         difference = here - there if on_host else there - here
@@ -338,14 +360,15 @@ cdef char arena[ARENA]
 cdef Py_ssize_t runs = 0
 cdef bint beside_gpu = False
 cdef bint due = False  # `run_one` has left a value to its plan
-cdef bint fastest = False  # what is in `smalls` reduces memory by a loop that no kernel outruns
+cdef uint64_t left_key = 0  # of what `run_one` has left so
+cdef Py_ssize_t unbeaten = 0  # nanoseconds in `smalls` of loops over memory that no kernel outruns
 cdef Node unknown_small = None  # of which it is not known yet how it is done
 cdef Node wanted_small = None  # which others want, too, so that it is to be a value of its own
 
 
 cdef int take_small(Node node, int count, uint64_t* key, Py_ssize_t* time) except -2:
     """Put a value and what it is computed from into `smalls` from `count` on; its place, or -1 if it is not for here."""
-    global fastest, unknown_small, wanted_small
+    global unbeaten, unknown_small, wanted_small
     cdef tuple args = node.args
     cdef Py_ssize_t k, n = len(args)
     cdef int kind = node.kind, place
@@ -369,7 +392,7 @@ cdef int take_small(Node node, int count, uint64_t* key, Py_ssize_t* time) excep
         if kind == REDUCE:
             source = <Node>args[0]
             if how.fastest and source.size <= how.fastest and (source.kind == LEAF or source.kind == VIEW):
-                fastest = True
+                unbeaten += LOOP + (node.size >> 1) + time_of(node, how)
             elif source.size > (DOTTED if dots(node) else limit):
                 return -1
             if not source.size:
@@ -430,7 +453,7 @@ cpdef bint run_one(Node root, object device, bint beside, bint planned=True) exc
 
     The host may stand `beside` a GPU. What is not to be `planned` however often it comes is not counted.
     """
-    global runs, due, beside_gpu, fastest, unknown_small, wanted_small, all_spent
+    global runs, due, left_key, beside_gpu, unbeaten, unknown_small, wanted_small, all_spent
     cdef uint64_t key = 0
     cdef Py_ssize_t time = 0, used = 0, nbytes, turn
     cdef Py_ssize_t* spent
@@ -447,7 +470,7 @@ cpdef bint run_one(Node root, object device, bint beside, bint planned=True) exc
     runs += 1
     turn = runs
     beside_gpu = beside
-    fastest = False
+    unbeaten = 0
     count = take_small(root, 0, &key, &time)
     if count < 0:
         if wanted_small is not None:
@@ -460,13 +483,14 @@ cpdef bint run_one(Node root, object device, bint beside, bint planned=True) exc
         unknown_small = None
         learn(node, device.loops)  # Which runs Python, so that all begins anew.
         return find(node) is not NULL and run_one(root, device, beside, planned)
-    if fastest:
-        time = 0
+    if unbeaten:  # What is done with their results is worth a plan by its elements alone.
+        time = max(0, time - unbeaten - LOOP * count)
     spent = spent_for(key)
-    if planned and is_due(spent[0], 0):  # It is due to get a plan; until that has its kernel most runs are done here.
+    if planned and is_due(spent[0], None):  # It is due to get a plan; until that has its kernel most runs are done here.
         spent[0] += 1
-        if spent[0] & 15 == 0:
+        if spent[0] > HAS_KERNELS or spent[0] & 15 == 0:
             due = True
+            left_key = key
             return False
         time = 0
     for place in range(count):  # What is to be there, before anything is computed.
@@ -519,6 +543,14 @@ cpdef bint run_one(Node root, object device, bint beside, bint planned=True) exc
     all_spent += time
     become_leaf(root, buffer)
     return True
+
+
+cpdef void leave_to_plan() noexcept:
+    """The plan of what `run_one` has left last has its kernels: from now on `run_one` leaves it always."""
+    global left_key
+    if left_key:
+        spent_for(left_key)[0] = HAS_KERNELS
+        left_key = 0
 
 
 # ---------------------------------------------------------------- how

@@ -51,7 +51,7 @@ from numloom.engine.owners import device_of, elsewhere_than, gather, lenders_of,
 from numloom.engine.placement import MIRRORED, begins_on_host, bring, bring_all, looked
 from numloom.engine.reference import compute, dense_array, flat_bytes
 from numloom.engine.state import count_flush, counters, note_copy, watchers
-from numloom.engine.unplanned import last_regret, run_one, run_unplanned, side
+from numloom.engine.unplanned import last_regret, leave_to_plan, run_one, run_unplanned, side
 from numloom.engine.verify import VerificationError, check_computed, computed_apart
 from numloom.engine.walk import Walk, end_walk, pending_roots, run_only, walk, walk_pending
 from numloom.graph.build import copied, host_cast, leaf
@@ -374,6 +374,7 @@ def run_walk(found: Walk, wanted: list[Node]) -> bool:
         plan.waits = 0
     elif met and found.roots == 1:
         learn_direct(found.nodes, found.count, plan, 0 if host is None else last_regret())
+        leave_to_plan()
     run_plan(plan, found.nodes)
     return True
 

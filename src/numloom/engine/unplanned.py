@@ -59,6 +59,10 @@ def set_prices(launch: int, move: int, rate: int) -> None:
     """Nanoseconds of a launch and of a move, and bytes that move in one."""
 
 
+def leave_to_plan() -> None:
+    """The plan of what `run_one` has left last has its kernels: from now on `run_one` leaves it always."""
+
+
 def last_regret() -> int:
     """Nanoseconds that the work of the last `side` would have taken less on the other one."""
     return 0
@@ -68,6 +72,7 @@ if _unplanned is not None:
     run_unplanned = _unplanned.run
     run_one = _unplanned.run_one
     side = _unplanned.side
+    leave_to_plan = _unplanned.leave_to_plan
     last_regret = _unplanned.last_regret
     set_prices = _unplanned.set_prices
     _unplanned.set_worth(WORTH, PLANNING, LOADING)
@@ -75,4 +80,4 @@ if _unplanned is not None:
     config.listen("unplanned", _unplanned.set_limit)
 
 
-__all__ = ["LOADING", "PLANNING", "WORTH", "last_regret", "run_one", "run_unplanned", "set_prices", "side"]
+__all__ = ["LOADING", "PLANNING", "WORTH", "last_regret", "leave_to_plan", "run_one", "run_unplanned", "set_prices", "side"]
