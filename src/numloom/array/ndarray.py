@@ -765,7 +765,7 @@ def apply2(op_def: Any, x: Any, y: Any) -> Any:
         return _apply2_other(op_def, x, y)
     a, b = cython.cast(ndarray, x), cython.cast(ndarray, y)
     result = wrap(binary(op_def, node_of(a), node_of(b)))
-    if storage_of(a).pins or storage_of(b).pins:
+    if a.held.pins or b.held.pins:  # Which `node_of` has made, if they were numbers.
         after_record(storage_of(result).value, now=True)
     return result
 

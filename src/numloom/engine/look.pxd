@@ -30,4 +30,5 @@ cpdef object array(object device, Buffer buffer, object offset, tuple shape, tup
 cpdef object lend(object device, Buffer buffer, object offset, tuple shape, tuple strides, object dtype, object owner)
 cpdef object operand(object device, Buffer buffer, object offset, tuple shape, tuple strides, object dtype)
 cdef object _seen(object device, Buffer buffer, object offset, tuple shape, tuple strides, object dtype)
+cdef bint _is_word_set(intptr_t address) except -1
 cpdef object settle_near(object device, Pool pool)

@@ -189,15 +189,22 @@ def settle(device: Any) -> None:
     _raise_found(device, True)
 
 
+def _is_word_set(address: int) -> bool:
+    """Whether a word of the host is not 0."""
+    if cython.compiled:  # Without a number of Python's.
+        return is_set(address)  # type: ignore[name-defined, no-any-return]  # noqa: F821
+    return number_at(address, I64) != 0
+
+
 def settle_near(device: Any, pool: Pool | None) -> None:
     """Raise what a kernel found that has run, where the host sees that at once."""
-    if pool is not None and pool.error_at and number_at(pool.error_at, I64):
+    if pool is not None and pool.error_at and _is_word_set(pool.error_at):
         _raise_found(device, True, pool is not device.pool)
 
 
 def settle_fault(device: Any, pool: Pool) -> None:
     """`settle_near` of faults alone: what ended a kernel, not what it complains of."""
-    if pool.error_at and number_at(pool.error_at, I64) < 0:
+    if pool.error_at and _is_word_set(pool.error_at) and number_at(pool.error_at, I64) < 0:
         _raise_found(device, False)
 
 
