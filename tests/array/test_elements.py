@@ -142,3 +142,36 @@ def test_elements_at_our_integers():
     changed = nl.asarray([1, 2])
     at, changed[0] = changed[0], 5
     assert float(x[at]) == host[1]
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
+def test_elements_at_numpys_integers(kind: Any) -> None:
+    host = np.arange(24.0).reshape(4, 6)
+    for make in (lambda: nl.asarray(host), lambda: nl.asarray(host)[::-1], lambda: nl.asarray(host) + 1):
+        ours, expected = make(), nl.asnumpy(make())
+        places: list[Any] = [
+            (kind(2), kind(3)),
+            (kind(1), 4),
+            (0, kind(5)),
+            kind(3),
+            (slice(1, 3), kind(0)),
+            (None, kind(1)),
+        ]
+        if np.dtype(kind).kind == "i":
+            places += [(kind(-1), kind(-6)), kind(-4), (..., kind(-2))]
+        for place in places:
+            np.testing.assert_array_equal(nl.asnumpy(ours[place]), expected[place])
+            ours[place] = 50
+            expected[place] = 50
+            np.testing.assert_array_equal(nl.asnumpy(ours), expected)
+            ours[place] += 1
+            expected[place] += 1
+        np.testing.assert_array_equal(nl.asnumpy(ours), expected)
+    vector = nl.arange(5)
+    for beyond in (kind(5), kind(100)):
+        with pytest.raises(IndexError, match="out of bounds"):
+            vector[beyond]
+        with pytest.raises(IndexError, match="out of bounds"):
+            vector[beyond] = 1
+    mask = np.bool_(True)
+    assert vector[mask].shape == np.arange(5)[mask].shape

@@ -178,3 +178,34 @@ def test_a_tree_has_no_memory_of_its_making() -> None:
     for first in (1.0, 5.0):
         x = nl.asarray(np.array([first, 2.0, 3.0]))
         assert stepped(x).tolist() == [4.0, 6.0, 8.0]
+
+
+@for_all_dtypes()
+def test_of_arrays_of_numpys(dtype: np.dtype[Any]) -> None:
+    whole = np.arange(24).astype(dtype).reshape(4, 6)
+    sealed = whole.copy()
+    sealed.flags.writeable = False
+    parts = [whole, whole[0], whole[:, 2], whole[::-1], whole.T, whole[:0], whole[:, :0], whole[1, 1:2], sealed]
+    shapes = [np.zeros((), dtype), np.ones((1,) * 9, dtype), np.ones(5000, dtype), whole.reshape(2, 3, 4)]
+    if dtype.kind not in "?V" and dtype.isbuiltin == 1 and dtype.itemsize > 1:
+        shapes.append(whole.astype(dtype.newbyteorder()))
+    for host in parts + shapes:
+        native, before = host.astype(dtype), host.tobytes()  # which keeps the order of the axes
+        for make in (nl.asarray, nl.array, lambda host: nl.array(host, copy=True)):
+            found = make(host)
+            same(found, native.copy("K"))
+            found[...] = 1
+            assert host.tobytes() == before, "the array shares memory with NumPy's"
+            with nl.config(unplanned=0):
+                same(make(host), native.copy("K"))
+
+
+def test_classes_of_numpys_arrays_are_looked_at() -> None:
+    class Labelled(np.ndarray):
+        pass
+
+    masked = np.ma.array([1.0, 2.0], mask=[False, True])
+    for make in (nl.asarray, nl.array):
+        with pytest.raises(TypeError, match="no masks"):
+            make(masked)
+        same(make(np.array([[1, 2]]).view(Labelled)), np.array([[1, 2]]))

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.at_once import RECORDED
+from numloom.api.at_once import at_once as by_numpy
 from numloom.api.calling import traced
 from numloom.array.convert import asarray, host_numbers
 from numloom.array.methods import without_ones
@@ -249,6 +251,13 @@ def _shown(shape: Sequence[int]) -> str:
 # ---------------------------------------------------------------- repeating
 
 
+def _is_few(array: Any, times: Any) -> bool:
+    """Whether an array of NumPy's, repeated so often, is small enough to be made at once."""
+    count = prod(times) if type(times) is tuple else times
+    return type(array) is np.ndarray and count >= 0 and array.size * count <= RECORDED
+
+
+@by_numpy(lambda A, reps: np.tile(A, reps) if _is_few(A, reps) else None, most=RECORDED, pending=False)
 @traced
 def tile(A: Any, reps: Any) -> Array:
     """An array repeated `reps` times along each axis."""
@@ -264,6 +273,11 @@ def tile(A: Any, reps: Any) -> Array:
     return broadcast_to(spread, target).reshape(tuple(t * e for t, e in zip(times, shape, strict=True)), copy=True)
 
 
+@by_numpy(
+    lambda a, repeats, axis=None: a.repeat(repeats, axis) if type(repeats) is int and _is_few(a, repeats) else None,
+    most=RECORDED,
+    pending=False,
+)
 @traced
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     """Each element repeated along an axis.

@@ -303,6 +303,7 @@ def _comparable(value: Any, dtype: np.dtype[Any], side: str) -> Any:
     return None if whole < limits.min else dtype.type(whole)
 
 
+@at_once(lambda a: a.nonzero() if a.ndim == 1 else None)
 def nonzero(a: Any) -> tuple[Array, ...]:
     """Indices of the elements that are not zero, an array an axis."""
     array = asarray(a)

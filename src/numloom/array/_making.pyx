@@ -5,8 +5,9 @@ They give None where more must be looked at. Larger ones stay recorded, which co
 them computed.
 """
 
+cimport numpy as np
 from libc.stdint cimport int64_t, intptr_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from numloom.array._short cimport array_of as array_of_list
 from numloom.array.methods cimport copy as copy_of, is_flat
@@ -14,16 +15,19 @@ from numloom.array.ndarray cimport ndarray, wrap
 from numloom.array.subscript cimport _layouts
 from numloom.device.memory cimport Buffer, Pool
 from numloom.engine._blocks cimport fill_dense
-from numloom.engine._indexing cimport itemsize_of
-from numloom.engine._numbers cimport host_pool, stores_as, take_python
+from numloom.engine._indexing cimport itemsize_of, new_value
+from numloom.engine._numbers cimport host_pool, near_pool, stores_as, take_python
+from numloom.graph.build cimport one_tuple
 from numloom.graph.node cimport Node, new_node
 from numloom.graph.replay cimport learning
 
 import numpy
 
-from numloom.base.dtypes import BOOL as _BOOL, C128 as _C128, F64 as _F64, I64 as _I64, code_of
-from numloom.engine.state import UNSET as _UNSET
+from numloom.base.dtypes import BOOL as _BOOL, C128 as _C128, DTYPES, F64 as _F64, I64 as _I64, code_of
+from numloom.engine.state import UNSET as _UNSET, counters, watchers
 from numloom.graph import node as _node
+
+np.import_array()
 
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
@@ -32,11 +36,19 @@ cdef enum:
     MOST = 1 << 12  # elements
     MOST_AXES = 8
     PLAIN = 14  # codes of dtypes that C knows
+    NUMBERS = 32  # NumPy's numbers of its own dtypes
 
 cdef int BOOL = _BOOL, C128 = _C128, F64 = _F64, I64 = _I64, LEAF = _node.LEAF
 cdef object UNSET = _UNSET
 cdef object DTYPE = numpy.dtype
 cdef tuple _NOTHING = ()
+cdef type HOST = numpy.ndarray
+cdef list watching = watchers
+cdef int codes[NUMBERS]  # by NumPy's numbers
+for _code in range(NUMBERS):
+    codes[_code] = -1
+for _code in range(PLAIN):
+    codes[DTYPES[_code].num] = _code
 
 
 cdef int known_code(object dtype) except -2:
@@ -212,18 +224,18 @@ def arange(start, stop=None, step=1, dtype=None, *, device=None, like=None):
 
 
 def asarray(a, dtype=None, order=None, *, device=None, copy=None, like=None):
-    """An array of ours itself, or a list of numbers as one."""
+    """An array of ours itself, or a list of numbers or an array of NumPy's as one."""
     if dtype is None and order is None and device is None and copy is None and like is None:
-        return own(a) if type(a) is ndarray else listed(a, None)
+        return own(a) if type(a) is ndarray else taken_in(a) if type(a) is HOST else listed(a, None)
     return None
 
 
 def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndmax=0, like=None):
-    """A copy of an array of ours, or a list of numbers as one."""
+    """A copy of an array of ours, or a list of numbers or an array of NumPy's as one."""
     if copy is not True or like is not None or order != "K" or ndmin != 0 or ndmax != 0:
         return None
     if type(object) is not ndarray:
-        return listed(object, dtype)
+        return taken_in(object) if type(object) is HOST and dtype is None else listed(object, dtype)
     return None if dtype is not None else duplicate(object)
 
 
@@ -247,6 +259,32 @@ cdef object duplicate(ndarray given):
     cdef ndarray result = copy_of(given, "K")
     result.is_scalar = False
     return result
+
+
+cdef object taken_in(np.ndarray host):
+    """A copy of an array of NumPy's with few elements, which lies in C order."""
+    cdef Py_ssize_t axis, rank = np.PyArray_NDIM(host), size
+    cdef Pool pool
+    cdef Buffer buffer
+    cdef int code
+    if not 0 < rank <= MOST_AXES or np.PyArray_SIZE(host) > MOST or not np.PyArray_ISCARRAY_RO(host):
+        return None
+    code = codes[np.PyArray_TYPE(host)] if np.PyArray_TYPE(host) < NUMBERS else -1
+    if code < 0 or learning() or watching or counters.profiler is not None:
+        return None
+    pool = near_pool()
+    if pool is None:
+        return None
+    size = np.PyArray_NBYTES(host)
+    try:
+        buffer = pool.allocate(size if size else 1)
+    except MemoryError:  # Which belongs to the full way.
+        return None
+    memcpy(<char*><intptr_t>buffer.ptr, np.PyArray_DATA(host), size)
+    if rank == 1:
+        return array_of(new_value(buffer, code, one_tuple((<Py_ssize_t>np.PyArray_DIM(host, 0),)), False))
+    shape = tuple([<Py_ssize_t>np.PyArray_DIM(host, axis) for axis in range(rank)])
+    return array_of(new_value(buffer, code, one_tuple(shape), False))
 
 
 cdef object listed(object items, object dtype):

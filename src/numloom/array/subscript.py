@@ -15,6 +15,7 @@ try:
 except ImportError:
     from numloom.base import uncompiled as cython
 from numloom.array.slicing import WaitingBoundError, bounds
+from numloom.base.dtypes import BOOL, F16, SCALAR_CODES
 from numloom.graph.build import one_tuple
 
 _NOTHING: tuple[Any, ...] = ()
@@ -148,14 +149,17 @@ def simple(offset: int, shape: tuple[int, ...], strides: tuple[int, ...], index:
         extent = shape[axis]
         stride = strides[axis]
         axis += 1
-        if type(item) is int:
+        if type(item) is not slice:
+            if type(item) is not int:
+                code = SCALAR_CODES.get(type(item))
+                if code is None or not BOOL < code < F16:  # An integer of NumPy's is one, too.
+                    return None
+                item = int(item)
             if not -extent <= item < extent:
                 return None
             position = item
             offset += (position + extent if position < 0 else position) * stride
             continue
-        if type(item) is not slice:
-            return None
         try:
             start, extent, step = bounds(item, extent)
         except WaitingBoundError:

@@ -169,27 +169,30 @@ cdef bint put_known(Node node, int code, Py_ssize_t offset, const double* number
 
 cdef Py_ssize_t place_of(Py_ssize_t offset, tuple shape, tuple strides, object index) except -2:
     """The byte offset of the element that integers lead to; -1 for other subscripts."""
-    cdef Py_ssize_t rank = len(shape), axis, extent
-    cdef long long at
-    cdef int beyond = 0
-    if rank == 1 and type(index) is int:
-        at = PyLong_AsLongLongAndOverflow(index, &beyond)
-        extent = <Py_ssize_t>shape[0]
-        if beyond or at >= extent or at < -extent:
-            return -1
-        return offset + (at + extent if at < 0 else at) * <Py_ssize_t>strides[0]
+    cdef Py_ssize_t rank = len(shape), axis
+    if rank == 1 and type(index) is not tuple:
+        return along(offset, <Py_ssize_t>shape[0], <Py_ssize_t>strides[0], index)
     if type(index) is not tuple or len(<tuple>index) != rank or not rank:
         return -1
     for axis in range(rank):
-        item = (<tuple>index)[axis]
-        if type(item) is not int:
+        offset = along(offset, <Py_ssize_t>shape[axis], <Py_ssize_t>strides[axis], (<tuple>index)[axis])
+        if offset < 0:
             return -1
-        at = PyLong_AsLongLongAndOverflow(item, &beyond)
-        extent = <Py_ssize_t>shape[axis]
-        if beyond or at >= extent or at < -extent:
-            return -1
-        offset += (at + extent if at < 0 else at) * <Py_ssize_t>strides[axis]
     return offset
+
+
+cdef inline Py_ssize_t along(Py_ssize_t offset, Py_ssize_t extent, Py_ssize_t stride, object item) except -2:
+    """The byte offset of what an integer of Python's or NumPy's leads to along an axis; -1 for others."""
+    cdef long long at
+    cdef int beyond = 0
+    if type(item) is not int:
+        code = None if type(item) is slice else scalar_codes.get(type(item))
+        if code is None or not BOOL < <int>code < F16:
+            return -1
+    at = PyLong_AsLongLongAndOverflow(item, &beyond)
+    if beyond or at >= extent or at < -extent:
+        return -1
+    return offset + (at + extent if at < 0 else at) * stride
 
 
 cdef object python_number(const double* number, int code):

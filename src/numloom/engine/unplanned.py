@@ -80,4 +80,14 @@ if _unplanned is not None:
     config.listen("unplanned", _unplanned.set_limit)
 
 
-__all__ = ["LOADING", "PLANNING", "WORTH", "last_regret", "leave_to_plan", "run_one", "run_unplanned", "set_prices", "side"]
+__all__ = [
+    "LOADING",
+    "PLANNING",
+    "WORTH",
+    "last_regret",
+    "leave_to_plan",
+    "run_one",
+    "run_unplanned",
+    "set_prices",
+    "side",
+]
