@@ -10,7 +10,8 @@ from numloom import cuda as ours
 from numloom.base.wording import no_name
 from numloom.cuda import *  # noqa: F403
 from numloom.cuda import memory as pinned_memory
-from numloom.cuda.runtime import profilerStart, profilerStop, runtimeGetVersion
+from numloom.cuda import profiler
+from numloom.cuda.runtime import runtimeGetVersion
 from numloom.cupy.cuda import compiler, driver, function, memory_hook, nvrtc
 from numloom.cupy.cuda.function import Function, Module
 from numloom.cupy.cuda.places import get_cuda_path, get_hipcc_path, get_nvcc_path, get_rocm_path
@@ -32,11 +33,11 @@ _MISSING = {
 @contextmanager
 def profile() -> Iterator[None]:
     """Have a profiler (Nsight) record a ``with`` block; nothing without a GPU. The older `cupyx.profiler.profile`."""
-    profilerStart()
+    profiler.start()
     try:
         yield
     finally:
-        profilerStop()
+        profiler.stop()
 
 
 def get_local_runtime_version() -> int:

@@ -1,0 +1,284 @@
+"""What CuPy's own tests ask for: helps of ``cupy.testing``, streams of others, bands, errors told apart."""
+
+import importlib
+import textwrap
+from unittest import mock
+
+import numpy
+import pytest
+
+from numloom import cupy as cp
+from numloom import cupyx
+from numloom.command.run import run
+
+testing = cp.testing
+
+
+def same(found, expected, rtol=1e-12):
+    numpy.testing.assert_allclose(cp.asnumpy(found), expected, rtol=rtol, atol=1e-12)
+
+
+# ---------------------------------------------------------------- cupy.testing
+
+
+class TestAlias(testing.NumpyAliasBasicTestBase):
+    func = "isscalar"
+
+
+class TestAliasValues(testing.NumpyAliasValuesTestBase):
+    func = "base_repr"
+
+    def setUp(self):
+        self.args = (10, 3)
+
+
+def test_a_wrong_alias_is_found():
+    class Wrong(testing.NumpyAliasValuesTestBase):
+        func = "base_repr"
+        args = (10, 3)
+        cupy_func = staticmethod(lambda number, base: "111")
+
+    with pytest.raises(AssertionError, match="111"):
+        Wrong("test_values").test_values()
+
+
+def test_calls_are_counted():
+    before = cp.ndarray
+    with testing.AssertFunctionIsCalled("cupy.ndarray", wraps=cp.ndarray, times_called=2):
+        assert cp.ndarray((2,), "f4").shape == (2,)
+        cp.ndarray((3,), "f4")
+    with (
+        pytest.raises(AssertionError, match=r"cupy\.ndarray was called 0 times, expected 1"),
+        testing.AssertFunctionIsCalled("cupy.ndarray"),
+    ):
+        pass
+    with pytest.raises(KeyError), testing.AssertFunctionIsCalled("cupyx.rsqrt"):
+        raise KeyError("of the block")
+    assert cp.ndarray is before
+
+
+def test_arrays_own_their_memory_and_fit_their_dtype():
+    for xp in (numpy, cp):
+        x = testing.shaped_arange((2, 3), xp, "f8")
+        assert x.base is None and x.T.base is x
+    same(testing.shaped_linspace(-2, 2, (3,), dtype="u1"), [0, 1, 2])
+    same(testing.shaped_linspace(-2, 2, (3,), dtype="i1"), [-2, 0, 2])
+    same(testing.shaped_linspace(-3, 3, (4,), dtype="?"), [False, True, True, True])
+
+
+def test_singular_values_are_checked():
+    for values, error in ((1j, TypeError), ([1.0, -1.0], ValueError), (numpy.ones(3), ValueError)):
+        with pytest.raises(error):
+            testing.generate_matrix((2, 2), singular_values=values)
+    with pytest.raises(TypeError, match="int32"):
+        testing.generate_matrix((2, 2), dtype="i4", singular_values=1)
+    A = testing.generate_matrix((2, 3), dtype="f8", singular_values=cp.array([1.0, 5.0]))
+    same(cp.linalg.svd(A, compute_uv=False), [5, 1])
+
+
+def test_a_function_as_a_parameter_gets_no_self():
+    class Parameterized:
+        def value(self):
+            return self.double(3)
+
+    Parameterized.__module__ = __name__
+    testing.parameterize({"double": lambda x: 2 * x})(Parameterized)
+    assert globals().pop("Parameterized_0")().value() == 6
+
+
+def test_of_two_loops_over_one_name_the_inner_one_decides():
+    seen = []
+
+    @testing.for_dtypes("fd")
+    @testing.for_dtypes("ib")
+    def loop(dtype):
+        seen.append(numpy.dtype(dtype).char)
+
+    loop()
+    assert seen == ["i", "b"] * 2
+
+
+def raising(ours, theirs, **options):
+    with pytest.warns(DeprecationWarning):
+
+        @testing.numpy_cupy_raises(**options)
+        def test(xp):
+            raise ours if xp is cp else theirs
+
+    return test
+
+
+def test_errors_are_as_explicit_as_numpys():
+    class Own(IndexError):
+        pass
+
+    raising(IndexError("a"), IndexError("b"))()
+    raising(IndexError("a"), Exception("b"))()
+    raising(Own("a"), Own("b"))()
+    raising(IndexError("a"), Own("b"))()
+    raising(cp.exceptions.AxisError("a"), numpy.exceptions.AxisError("b"))()
+    for ours, theirs, accept in (
+        (Exception("a"), IndexError("b"), Exception),
+        (TypeError("a"), ValueError("b"), Exception),
+        (cp.exceptions.AxisError("a"), ValueError("b"), Exception),
+        (ValueError("a"), ValueError("b"), TypeError),
+        (ValueError("a"), ValueError("b"), False),
+    ):
+        with pytest.raises(AssertionError, match=r"'a'.*'b'"):
+            raising(ours, theirs, accept_error=accept)()
+
+
+def test_tolerances_are_told_apart_by_types():
+    with pytest.raises(TypeError, match="float16"):
+        testing.numpy_cupy_allclose(rtol={"float16": 1e-3})
+    with pytest.raises(TypeError, match="float16"):
+        testing.numpy_cupy_allclose(atol={"float16": 1e-3})
+
+
+# ---------------------------------------------------------------- cublas
+
+
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize(("size", "k"), [(5, 0), (5, 2), (4, 3), (1, 0), (3, 4)])
+def test_sbmv(size, k, lower):
+    draw = numpy.random.default_rng(size + k)
+    rows, columns = numpy.indices((size, size))
+    whole = draw.normal(size=(size, size))
+    whole = numpy.where(abs(rows - columns) <= k, whole + whole.T, 0)
+    band = numpy.full((k + 1, size), 99.0)
+    for place in range(min(k, size - 1) + 1):
+        row = band[place] if lower else band[k - place]
+        row[: size - place] = 99
+        row[slice(size - place) if lower else slice(place, None)] = numpy.diag(whole, place)
+    x, y = draw.normal(size=(2, size))
+    out = cp.asarray(y)
+    assert cp.cublas.sbmv(k, 3.0, cp.asarray(band), cp.asarray(x), 2.0, out, lower=lower) is out
+    same(out, 3 * whole @ x + 2 * y)
+
+
+def test_sbmv_refuses():
+    x = cp.ones(3)
+    with pytest.raises(ValueError, match="2 rows of 3"):
+        cp.cublas.sbmv(1, 1.0, cp.ones((1, 3)), x, 0.0, x)
+    with pytest.raises(TypeError, match="real"):
+        cp.cublas.sbmv(0, 1.0, cp.ones((1, 3), "D"), cp.ones(3, "D"), 0.0, cp.ones(3, "D"))
+
+
+def test_dgmm_counts_elements_of_memory():
+    a, x = numpy.arange(6.0).reshape(2, 3), numpy.arange(9.0).reshape(3, 3) + 1
+    same(cp.cublas.dgmm("R", cp.asarray(a), cp.asarray(x), incx=4), a * [1, 5, 9])
+    same(cp.cublas.dgmm("L", cp.asarray(a), cp.asarray(7.0), incx=0), a * 7)
+    with pytest.raises(ValueError, match="3 factors, got 2"):
+        cp.cublas.dgmm("R", cp.asarray(a), cp.ones(2))
+
+
+# ---------------------------------------------------------------- functions
+
+
+def test_interp_between_infinities_of_complex_values():
+    points, where = numpy.array([1.0, 3, 5, 7]), numpy.array([0, 1, 2, 3.5, 4, 6, 8])
+    for values in ([numpy.inf, 1, numpy.inf, 2j], [1, 2j, 3 + numpy.inf * 1j, 4], [numpy.inf] * 4):
+        values = numpy.array(values, "D")
+        found = cp.asnumpy(cp.interp(cp.asarray(where), cp.asarray(points), cp.asarray(values)))
+        numpy.testing.assert_array_equal(found, numpy.interp(where, points, values))
+
+
+@pytest.mark.parametrize("name", ["nan", "posinf", "neginf"])
+def test_replacements_fit_the_array(name):
+    x = numpy.array([0, numpy.nan, numpy.inf, -numpy.inf])
+    for given in (x, x.astype("f4"), x + 1j):
+        found = cp.nan_to_num(cp.asarray(given), **{name: cp.full((1,), 4.0)})
+        same(found, numpy.nan_to_num(given, **{name: numpy.full((1,), 4.0)}))
+        with pytest.raises(ValueError, match="broadcast"):
+            cp.nan_to_num(cp.asarray(given), **{name: cp.zeros((2, 4))})
+    with pytest.raises(ValueError, match="broadcast"):
+        cp.nan_to_num(0.0, **{name: numpy.zeros(3)})
+
+
+def test_diagonals_of_nothing():
+    assert [x.shape for x in cp.diag_indices(-3, 2)] == [(0,), (0,)]
+    assert cp.diag_indices(3, -2) == ()
+
+
+def test_windows_along_all_axes_are_told():
+    with pytest.raises(ValueError, match="Since axis is `None`"):
+        cp.lib.stride_tricks.sliding_window_view(cp.ones((2, 3)), 2)
+    with pytest.raises(ValueError, match="matching length"):
+        cp.lib.stride_tricks.sliding_window_view(cp.ones((2, 3)), (2, 2), axis=0)
+
+
+def test_a_polynomial_waits_when_its_degree_is_asked():
+    x = cp.arange(5.0) + 0.0
+    with cupyx.allow_synchronize(False):
+        p = cp.poly1d(x)
+        q = cp.poly1d(p, variable="t")
+        third = p[3]
+        beyond = p[9]
+    assert float(third) == 1 and float(beyond) == 0
+    assert p.order == q.order == 3 and q.variable == "t" and p.variable == "x"
+    same(p.coeffs, [1, 2, 3, 4])
+    assert cp.poly1d(numpy.poly1d([1, 2], variable="z")).variable == "z"
+    for xp in (numpy, cp):
+        with pytest.raises(TypeError):
+            xp.poly1d([1, 2]) ** 2.0
+
+
+# ---------------------------------------------------------------- cuda
+
+
+def test_streams_of_others():
+    class Other:
+        def __init__(self, told):
+            self.told = told
+
+        def __cuda_stream__(self):
+            return self.told
+
+    ours = cp.cuda.Stream()
+    other = Other((0, ours.ptr))
+    assert cp.cuda.Stream.from_external(other) == ours
+    for told, wrong in (
+        (7, "2-tuple"), ((0,), "2-tuple"), (("x", 0), "int, int"), ((0, "x"), "int, int"), ((1, 5), "unsupported"),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match=wrong):
+            cp.cuda.Stream.from_external(Other(told))
+    with pytest.raises(TypeError, match="does not implement"):
+        cp.cuda.Stream.from_external(object())
+
+
+def test_devices_are_no_numbers():
+    with pytest.raises(TypeError):
+        cp.cuda.Device(0) < 1
+    assert cp.cuda.Device(0) <= cp.cuda.Device(0)
+
+
+def test_profiles_are_started_and_stopped():
+    patched = [mock.patch(f"numloom.cuda.profiler.{name}") for name in ("start", "stop")]
+    with patched[0] as start, patched[1] as stop, pytest.raises(KeyError), cp.cuda.profile():
+        raise KeyError
+    start.assert_called_once_with()
+    stop.assert_called_once_with()
+
+
+# ---------------------------------------------------------------- run --cupy
+
+
+def test_modules_by_name(tmp_path, capsys):
+    before = importlib.import_module
+    script = tmp_path / "program.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import importlib
+            from unittest import mock
+            import cupy
+            assert importlib.import_module("cupy") is cupy
+            assert importlib.import_module("cupyx.scipy.ndimage").gaussian_filter
+            with mock.patch("cupy.asnumpy", return_value=3):
+                print(cupy.asnumpy(None), importlib.import_module("numpy").__name__)
+            """
+        )
+    )
+    assert run([str(script)], cupy=True) == 0
+    assert capsys.readouterr().out == "3 numpy\n"
+    assert importlib.import_module is before
