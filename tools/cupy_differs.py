@@ -91,7 +91,6 @@ NOT: dict[str, str] = {
     "cupy.fft.config.*callback*": "what surrounds a transform is a kernel of its own",
     "cupy.typing.NBitBase": "NumPy is removing it: use numloom.typing.NDArray",
     "cupy.testing.NumpyAlias*": _TEST,
-    "cupy.cublas.*gesv_limit": "solve has no limit of its own",
     "cupy.cuda.*Graph*": _GRAPH,
     "cupy.cuda.graph.*": _GRAPH,
     "cupy.cuda.*CFunctionAllocator*": "use PythonFunctionAllocator",

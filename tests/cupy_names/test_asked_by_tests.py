@@ -282,3 +282,74 @@ def test_modules_by_name(tmp_path, capsys):
     assert run([str(script)], cupy=True) == 0
     assert capsys.readouterr().out == "3 numpy\n"
     assert importlib.import_module is before
+
+
+# ---------------------------------------------------------------- random numbers, places, limits
+
+
+def test_a_generator_takes_other_bits():
+    drawn = cp.random.Generator(cp.random.Philox4x3210(5)).random(3)
+    generator = cp.random.Generator(cp.random.XORWOW(4))
+    generator.bit_generator = cp.random.Philox4x3210(5)
+    assert generator.random(3).tolist() == drawn.tolist()
+    with pytest.raises(TypeError, match="bit generator"):
+        generator.bit_generator = 5
+
+
+def test_gamma_numbers_go_into_rows():
+    generator, out = cp.random.default_rng(3), cp.zeros((4, 6))
+    assert generator.standard_gamma(2.0, out=out) is out and float(out.min()) > 0
+    for wrong in (cp.zeros((4, 6), order="F"), out[:3, :2]):
+        with pytest.raises(ValueError, match="C-contiguous"):
+            generator.standard_gamma(2.0, out=wrong)
+    turned = cp.zeros((4, 6), order="F")
+    assert generator.standard_normal(out=turned) is turned
+
+
+def test_places_have_a_dtype():
+    x = cp.array([[3.0, 9], [7, 2]])
+    with cp.members():
+        found = x.argmax(dtype="i2"), x.argmin(axis=1, dtype="i4", keepdims=True)
+        out = cp.zeros(2, "i8")
+        assert x.argmax(0, out) is out and out.tolist() == [1, 0]
+    assert found[0].dtype == "i2" and int(found[0]) == 1
+    assert found[1].dtype == "i4" and found[1].tolist() == [[0], [1]]
+    with pytest.raises(TypeError):
+        x.argmax(dtype="i2")
+
+
+def test_a_limit_is_noted():
+    before = cp.cublas.get_batched_gesv_limit()
+    cp.cublas.set_batched_gesv_limit(0)
+    a, b = numpy.array([[[2.0, 1], [1, 3]]]), numpy.array([[[1.0], [2]]])
+    same(cp.linalg.solve(cp.asarray(a), cp.asarray(b)), numpy.linalg.solve(a, b))
+    assert cp.cublas.get_batched_gesv_limit() == 0
+    cp.cublas.set_batched_gesv_limit(before)
+
+
+def test_a_mask_is_any_number():
+    for where in (1 + 1j, 0j, 3.2, 0):
+        x = cp.zeros(2)
+        cp.copyto(x, 1.0, where=where)
+        assert x.tolist() == [float(bool(where))] * 2
+
+
+@pytest.mark.parametrize("name", ["cumulative_sum", "cumulative_prod"])
+@pytest.mark.parametrize("dtype", ["?", "i1", "f4"])
+def test_running_sums_with_the_first_one_run_in_the_outputs_dtype(name, dtype):
+    a = numpy.array([[0, 1, 1], [2, 1, 3]], dtype)
+    out, expected = cp.zeros((2, 4), dtype), numpy.zeros((2, 4), dtype)
+    found = getattr(cp, name)(cp.asarray(a), axis=1, out=out, include_initial=True)
+    getattr(numpy, name)(a, axis=1, out=expected, include_initial=True)
+    assert found is out
+    same(out, expected)
+
+
+def test_the_root_is_the_first_level_of_a_profile():
+    lines = {}
+    for depth in (1, 2, 3):
+        with cp.cuda.memory_hooks.LineProfileHook(max_depth=depth) as hook:
+            memory = cp.cuda.MemoryPool().malloc(1000)
+        del memory
+        lines[depth] = hook.report().splitlines()
+    assert len(lines[1]) == 1 and lines[1][0].startswith("_root") and len(lines[2]) == 2 and len(lines[3]) == 3

@@ -237,6 +237,28 @@ def syrk(
     return _given(np.where(rows >= columns if lower else rows <= columns, whole, before), out)
 
 
+class _Limit:
+    """Up to which order of matrices CuPy solves a stack of equations by this routine."""
+
+    order = 2048
+
+
+def get_batched_gesv_limit() -> int:
+    """What `set_batched_gesv_limit` was given last."""
+    return _Limit.order
+
+
+def set_batched_gesv_limit(limit: int) -> None:
+    """Taken for CuPy's sake: which routine solves a stack of equations does not depend on it here.
+
+    >>> import numloom.cupy as cp
+    >>> cp.cublas.set_batched_gesv_limit(64)
+    >>> cp.cublas.get_batched_gesv_limit()
+    64
+    """
+    _Limit.order = int(limit)
+
+
 def batched_gesv(a: Array, b: Array) -> Array:
     """Solve ``a @ x = b`` for each of a stack of matrices; `b` is a stack of vectors or of matrices."""
     return np.linalg.solve(a, b[..., None])[..., 0] if b.ndim == a.ndim - 1 else np.linalg.solve(a, b)
@@ -244,5 +266,5 @@ def batched_gesv(a: Array, b: Array) -> Array:
 
 __all__ = [
     "asum", "axpy", "batched_gesv", "dgmm", "dot", "dotc", "dotu", "geam", "gemm", "gemv", "ger", "gerc", "geru",
-    "iamax", "iamin", "nrm2", "sbmv", "scal", "syrk",
+    "get_batched_gesv_limit", "iamax", "iamin", "nrm2", "sbmv", "scal", "set_batched_gesv_limit", "syrk",
 ]  # fmt: skip
