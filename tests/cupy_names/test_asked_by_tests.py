@@ -7,6 +7,7 @@ from unittest import mock
 import numpy
 import pytest
 
+import numloom as np
 from numloom import cupy as cp
 from numloom import cupyx
 from numloom.command.run import run
@@ -353,3 +354,37 @@ def test_the_root_is_the_first_level_of_a_profile():
         del memory
         lines[depth] = hook.report().splitlines()
     assert len(lines[1]) == 1 and lines[1][0].startswith("_root") and len(lines[2]) == 2 and len(lines[3]) == 3
+
+
+def test_an_allocator_asks_the_default_pool():
+    pool, asked = cp.get_default_memory_pool(), []
+
+    def noted(size):
+        asked.append(size)
+        return pool.malloc(size)
+
+    with cp.cuda.using_allocator(noted), np.config(placement="device"):
+        x = cp.arange(5000.0) * 2 + 1
+        total = float(x.sum())
+        assert cp.cuda.alloc(100).mem.size >= 100
+        del x
+    assert total == 5000 * 4999 + 5000 and len(asked) >= 2 and asked[-1] == 100
+    assert cp.cuda.get_allocator() == pool.malloc
+    pool.free_all_blocks()
+
+
+def test_complex_numbers_have_no_order_for_a_function_of_one():
+    x = cp.array([1 + 2j, 3])
+    for compare in (lambda a, b: a < b, lambda a, b: a >= b):
+        assert cp.vectorize(compare)(x.real, x.imag).tolist() == numpy.vectorize(compare)([1, 3], [2, 0]).tolist()
+        with pytest.raises(TypeError, match="complex"):
+            cp.vectorize(compare)(x, x)
+    assert cp.vectorize(lambda a, b: a == b)(x, x).tolist() == [True, True]
+
+
+def test_covariances_tell_shapes_before_dtypes():
+    for dtype, error in (("?", ValueError), ("f8", ValueError)):
+        with pytest.raises(error, match="dimensions"):
+            cp.cov(cp.ones((2, 3), dtype), cp.ones((2, 4), dtype), dtype=dtype)
+    with pytest.raises(TypeError, match="subtract"):
+        cp.cov(cp.ones((2, 3), "?"), cp.ones((2, 3), "?"), dtype="?")
