@@ -388,3 +388,30 @@ def test_covariances_tell_shapes_before_dtypes():
             cp.cov(cp.ones((2, 3), dtype), cp.ones((2, 4), dtype), dtype=dtype)
     with pytest.raises(TypeError, match="subtract"):
         cp.cov(cp.ones((2, 3), "?"), cp.ones((2, 3), "?"), dtype="?")
+
+
+# ---------------------------------------------------------------- who, libraries
+
+
+def test_who_counts_memory_once(capsys):
+    x = cp.ones(10)
+    cp.who({"x": x, "half": x[::2], "other": cp.ones((2, 3), "i4"), "no": numpy.ones(3), "number": 3})
+    lines = capsys.readouterr().out.split("\n")
+    rows = [line.split() for line in lines]
+    assert ["x", "10", "80", "float64"] in rows and ["other", "2", "x", "3", "24", "int32"] in rows
+    assert ["half", "5", "40", "float64"] in rows and not any(row[:1] in (["no"], ["number"]) for row in rows)
+    assert lines[-2:] == ["Upper bound on total bytes  =       104", ""]
+    cp.who({})
+    assert capsys.readouterr().out == "\nUpper bound on total bytes  =       0\n"
+
+
+def test_who_looks_at_the_module_that_asks(capsys):
+    names = {"cp": cp, "array_of_a_module": cp.ones(4, "f4")}
+    exec("cp.who()", names)
+    assert "array_of_a_module  4      16     float32" in capsys.readouterr().out
+
+
+def test_libraries_that_are_not_there_say_so():
+    assert not (cp.cuda.cub.available or cp.cuda.cutensor.available or cp.cuda.thrust.available)
+    with pytest.raises(AttributeError, match="need no library"):
+        _ = cp.cuda.cub.device_reduce
