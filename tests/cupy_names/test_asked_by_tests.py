@@ -415,3 +415,11 @@ def test_libraries_that_are_not_there_say_so():
     assert not (cp.cuda.cub.available or cp.cuda.cutensor.available or cp.cuda.thrust.available)
     with pytest.raises(AttributeError, match="need no library"):
         _ = cp.cuda.cub.device_reduce
+
+
+def test_a_vector_without_its_zeros_is_a_view():
+    x = cp.array([1.0, 2, 0, 0])
+    found = cp.polynomial.polyutils.trimseq(x)
+    assert found.tolist() == [1, 2] and cp.shares_memory(found, x) is True
+    assert cp.polynomial.polyutils.trimseq(cp.zeros(3)).tolist() == [0]
+    assert cp.polynomial.polyutils.trimseq([1, 0]).tolist() == [1]
