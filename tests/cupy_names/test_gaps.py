@@ -381,13 +381,15 @@ def test_decorators_of_errors_and_loops():
     def both_raise(xp):
         raise ValueError("both")
 
-    @testing.numpy_cupy_raises()
-    def shapes(xp):
-        return xp.ones(3) + xp.ones(4)
+    with pytest.warns(DeprecationWarning, match="pytest.raises"):
 
-    @testing.numpy_cupy_raises()
-    def nothing_raised(xp):
-        return 1
+        @testing.numpy_cupy_raises()
+        def shapes(xp):
+            return xp.ones(3) + xp.ones(4)
+
+        @testing.numpy_cupy_raises()
+        def nothing_raised(xp):
+            return 1
 
     @testing.numpy_cupy_array_equal()
     def ours_alone(xp):

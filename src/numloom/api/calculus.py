@@ -299,9 +299,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     else:
         low = (searchsorted(points, where, "right") - 1).clip(0, points.size - 2)
         x0, x1, y0, y1 = (_taken(a, i) for a, i in ((points, low), (points, low + 1), (values, low), (values, low + 1)))
-        slope = (y1 - y0) / (x1 - x0)
-        inside = slope * (where - x0) + y0
-        inside = _choose(inside != inside, _choose(y0 == y1, y0, slope * (where - x1) + y1), inside)
+        slope, inside = _line(where, x0, x1, y0, y1)
         inside = _choose(where == x0, _beside(y0, slope, where, x0), inside)
     # As slices, since single elements are looked at where they lie on the host.
     begin, end, first, last = (ends.reshape(()) for ends in (points[:1], points[-1:], values[:1], values[-1:]))
@@ -315,6 +313,22 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     return result
 
 
+def _line(where: Array, x0: Array, x1: Array, y0: Array, y1: Array) -> tuple[Array, Array]:
+    """The slope between two points, and the value there; real and imaginary parts are two lines, as infinities show."""
+    if KINDS[y0.code] == "c":
+        parts = [_line(where, x0, x1, *ends) for ends in ((y0.real, y1.real), (y0.imag, y1.imag))]
+        slope, inside = (_packed(real, imaginary) for real, imaginary in zip(*parts, strict=True))
+        return slope, inside
+    slope = (y1 - y0) / (x1 - x0)
+    inside = slope * (where - x0) + y0
+    other = slope * (where - x1) + y1
+    return slope, _choose(inside != inside, _choose((other != other) & (y0 == y1), y0, other), inside)
+
+
+def _packed(real: Array, imaginary: Array) -> Array:
+    return wrap(build.elementwise(ELEMENTWISE["complex_pack"], [node_of(real), node_of(imaginary)]))
+
+
 def _beside(value: Array, slope: Array, where: Array, knot: Array) -> Array:
     """A knot's value to the bit, which yet depends on where it is asked for: gradients find the slope there.
 
@@ -322,7 +336,7 @@ def _beside(value: Array, slope: Array, where: Array, knot: Array) -> Array:
     """
     if KINDS[value.code] == "c":
         parts = [_beside(*two, where, knot) for two in ((value.real, slope.real), (value.imag, slope.imag))]
-        return wrap(build.elementwise(ELEMENTWISE["complex_pack"], [node_of(part) for part in parts]))
+        return _packed(*parts)
     nothing = _choose(signbit(slope), slope * (where - knot), -(slope * (knot - where)))
     return _choose(isfinite(slope), value + nothing, value)
 

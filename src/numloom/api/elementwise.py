@@ -21,7 +21,7 @@ from numloom.base.integers import as_integer
 from numloom.base.release import FROM_2_5
 from numloom.base.tracebacks import public
 from numloom.graph import build
-from numloom.graph.layout import k_strides, strides_in_order
+from numloom.graph.layout import broadcast_shapes, k_strides, strides_in_order
 from numloom.graph.node import Node
 from numloom.ops.elementwise import ELEMENTWISE, FREQUENT_HALVES, name_of_halves
 
@@ -317,6 +317,9 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     ndarray
     """
     array = asarray(x)
+    fills = [np.shape(fill) if type(fill) is not ndarray else fill.shape for fill in (nan, posinf, neginf)]
+    if any(fills) and broadcast_shapes(array.shape, *fills) != array.shape:
+        raise ValueError(f"replacements broadcast to the array's shape {array.shape}, got shapes {fills}")
     if KINDS[array.code] not in "fc":
         result = array.copy("K") if copy else array
     else:

@@ -688,7 +688,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
     """Indices of the main diagonal of a cube of extent `n`."""
-    return (wrap(build.iota(as_integer(n))),) * as_integer(ndim)
+    return (wrap(build.iota(max(as_integer(n), 0))),) * as_integer(ndim)
 
 
 def diag_indices_from(arr: Any) -> tuple[Array, ...]:

@@ -415,7 +415,7 @@ def _cumulative(op: str, x: Any, axis: Any, dtype: Any, out: Any, initial: bool,
     if not initial:
         return scanned(op, array, axis, dtype, out, name)
     axis = normal_axis(axis, array.ndim)
-    body = scanned(op, array, axis, dtype, None, name)
+    body = scanned(op, array, axis, out.dtype if dtype is None and out is not None else dtype, None, name)
     shape = (*body.shape[:axis], body.shape[axis] + 1, *body.shape[axis + 1 :])
     result = full_like(body, first, shape=shape)
     result[(slice(None),) * axis + (slice(1, None),)] = body

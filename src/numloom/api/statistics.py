@@ -80,11 +80,11 @@ def _cov(m: Any, y: Any, rowvar: bool, bias: bool, ddof: int | None, fweights: A
     x = _variables(x, rowvar or x.ndim == 1, dtype)
     if not x.shape[0]:
         return wrap(build.full(0.0, F64, (0, 0)))
-    if KINDS[code_of(dtype)] in "biu":
-        raise casting_error("subtract", "same_kind", F64, code_of(dtype))  # The means that are taken away.
     if other is not None:
         single = other.ndim < 2 or other.shape[0] == 1  # As NumPy, which takes one row of `y` for a variable.
         x = concatenate((x, _variables(other, rowvar or single, dtype)), 0)
+    if KINDS[code_of(dtype)] in "biu":
+        raise casting_error("subtract", "same_kind", F64, code_of(dtype))  # The means that are taken away.
     ddof = (0 if bias else 1) if ddof is None else ddof
     weights = _weights(fweights, aweights, x.shape[1])
     if weights is None:

@@ -119,7 +119,7 @@ def check_broadcast(shape: tuple[int, ...], target: tuple[int, ...]) -> None:
 def mask_of(where: Any) -> Node:
     """The value of a ``where=`` argument; TypeError unless it is boolean."""
     # Numbers and lists are taken for their truth, arrays must be boolean.
-    mask = asarray(where, bool if isinstance(where, (int, float, list, tuple)) else None)
+    mask = asarray(where, bool if isinstance(where, (int, float, complex, list, tuple)) else None)
     if mask.code != BOOL:
         raise TypeError(f"Cannot cast array data from {mask.dtype!r} to dtype('bool') according to the rule 'safe'")
     return node_of(mask)

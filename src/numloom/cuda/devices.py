@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from contextlib import nullcontext
+from functools import total_ordering
 from typing import Any
 
 from numloom.api.running import evaluate
@@ -78,6 +79,7 @@ def wait() -> None:
     synchronize()
 
 
+@total_ordering
 class Device:
     """A device by its number.
 
@@ -137,7 +139,7 @@ class Device:
         return self.id == other.id if isinstance(other, Device) else NotImplemented
 
     def __lt__(self, other: Device) -> bool:
-        return self.id < other.id
+        return self.id < other.id if isinstance(other, Device) else NotImplemented
 
     def __hash__(self) -> int:
         return hash((Device, self.id))

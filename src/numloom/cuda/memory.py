@@ -235,6 +235,8 @@ class MemorySource:
         self.free_raw: Callable[[int, int], None] = self.pool.raw_free
         self.cache_limit = self.pool.cache_limit
         self.allocator: Allocator | None = None
+        self.beneath = MemoryPool(_malloc)
+        """Serves the allocator itself, where that asks the default pool."""
         self._owners: dict[int, MemoryPointer] = {}
         self.pool.raw_allocate = self.allocate
         self.pool.raw_free = self.free
@@ -405,11 +407,17 @@ class _DefaultPool(MemoryPool):
         source()  # So that hooks are told from now on.
         return gpu().pool  # type: ignore[no-any-return]
 
+    def malloc(self, size: int) -> MemoryPointer:
+        """Memory of at least `size` bytes; within an allocator of `set_allocator` from a pool of its own beneath."""
+        found = source()
+        return super().malloc(size) if found.allocator is None else found.beneath.malloc(size)
+
     def free_all_blocks(self, stream: Any = None) -> None:
         """Give the blocks that are kept, by all streams, back to the device."""
         wait()
         registry.trim_lanes(gpu())
         super().free_all_blocks()
+        source().beneath.free_all_blocks()
 
 
 def _malloc(size: int) -> MemoryPointer:
@@ -591,8 +599,8 @@ def get_default_memory_pool() -> MemoryPool:
 
 
 def alloc(size: int) -> MemoryPointer:
-    """Memory of the device, from the pool that arrays use."""
-    return _default.malloc(size)
+    """Memory of the device, from where arrays take theirs."""
+    return get_allocator()(size)
 
 
 def set_allocator(allocator: Allocator | None = None) -> None:

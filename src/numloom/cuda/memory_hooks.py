@@ -41,7 +41,7 @@ class LineProfileHook(MemoryHook):
     Parameters
     ----------
     max_depth : int
-        Most levels of the tree; 0 is no limit.
+        Most levels of the tree, of which the root is the first; 0 is no limit.
     each_line : bool
         Run each statement at once, so that memory counts at the line that asks for it. That is more memory than the
         program takes otherwise, since what would be computed together is not. Without it, memory counts at the line
@@ -123,7 +123,7 @@ class LineProfileHook(MemoryHook):
             frame = frame.f_back  # type: ignore[assignment]
         lines.reverse()
         path = [self.root]
-        for line in lines[: self.max_depth or None]:
+        for line in lines[: self.max_depth - 1 if self.max_depth else None]:
             path.append(path[-1].children.setdefault(line, Usage(line)))
         return path
 

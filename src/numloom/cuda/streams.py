@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from numloom.base.errors import DeviceError
+from numloom.base.integers import is_integer
 from numloom.cuda.devices import backend, current_id, flush, gpu, on_gpu, release, wait
 from numloom.device import registry
 from numloom.device.cuda import driver
@@ -340,6 +341,7 @@ class ExternalStream(_StreamBase):
     def __init__(self, ptr: int, device_id: int = -1) -> None:
         self.ptr = int(ptr)
         self.device_id = device_id
+        self._foreign_stream_ref: Any = None  # Whose stream it is, which must not go before.
 
     @property
     def priority(self) -> int:
@@ -351,11 +353,27 @@ def from_external(stream: Any) -> ExternalStream:
     """A stream of any library that has the method ``__cuda_stream__``, or the attribute ``cuda_stream`` or ``ptr``."""
     protocol = getattr(stream, "__cuda_stream__", None)
     if protocol is not None:
-        return ExternalStream(int((protocol() if callable(protocol) else protocol)[1]))
+        found = ExternalStream(_handle(stream, protocol() if callable(protocol) else protocol))
+        found._foreign_stream_ref = stream
+        return found
     for name in ("cuda_stream", "ptr"):
         if hasattr(stream, name):
             return ExternalStream(int(getattr(stream, name)))
-    raise TypeError(f"{type(stream).__name__} has no __cuda_stream__, cuda_stream or ptr: it is no stream")
+    raise TypeError(
+        f"{type(stream).__name__} does not implement __cuda_stream__ and has no cuda_stream or ptr: it is no stream"
+    )
+
+
+def _handle(stream: Any, told: Any) -> int:
+    """The handle in what a stream's ``__cuda_stream__`` tells: a version, which is 0, and a handle."""
+    method = f"{type(stream).__name__}.__cuda_stream__"
+    if not isinstance(told, tuple) or len(told) != 2:
+        raise TypeError(f"{method} must return a 2-tuple of a version and a handle, got {told!r}")
+    if not all(map(is_integer, told)):
+        raise TypeError(f"{method} must return (int, int), got {told!r}")
+    if told[0] != 0:
+        raise TypeError(f"{method} is of an unsupported version: 0 is known, got {told[0]}")
+    return int(told[1])
 
 
 def get_current_stream(device_id: int | None = None) -> Any:

@@ -28,6 +28,7 @@ from numloom.cupy.names import (  # type: ignore[assignment]
     get_array_module,
     memoize,
     show_config,
+    who,
 )
 
 # The star brought numloom's own modules of these names.
@@ -39,7 +40,6 @@ __version__ = numloom.__version__
 _MISSING = {
     "get_elementwise_kernel": "use ElementwiseKernel",
     "make_aligned_dtype": "use numpy.dtype(fields, align=True)",
-    "who": "it prints NumPy arrays of a dictionary",
 }
 
 
@@ -87,5 +87,6 @@ __all__ = [
     "show_config",
     "testing",
     "typing",
+    "who",
 ]  # fmt: skip
 __all__ += [*former.__all__, *numloom.__all__]

@@ -121,6 +121,47 @@ def gemv(transa: Any, alpha: Any, a: Array, x: Array, beta: Any, y: Array) -> No
     y[...] = product + np.asarray(beta, a.dtype) * y
 
 
+def sbmv(k: int, alpha: Any, a: Array, x: Array, beta: Any, y: Array, lower: bool = False) -> Array:
+    """Set `y` to ``alpha * A @ x + beta * y``, A symmetric with `k` diagonals beside the main one; `y` is given back.
+
+    Parameters
+    ----------
+    k : int
+        How many diagonals A has above (and below) the main one.
+    alpha, beta : scalar
+        Factors.
+    a : ndarray
+        One row for each diagonal, above which `A` has its column: the main one is the last row and each diagonal ends
+        at the last column; with `lower` it is the first row, and each begins at the first column.
+    x, y : ndarray
+        Vectors.
+    lower : bool
+        Which diagonals `a` holds.
+
+    Examples
+    --------
+    >>> import numloom.cupy as cp
+    >>> a = cp.array([[0.0, 1.0, 2.0], [5.0, 6.0, 7.0]])
+    >>> cp.cublas.sbmv(1, 1.0, a, cp.array([1.0, 10.0, 100.0]), 0.0, cp.zeros(3))
+    array([ 15., 261., 720.])
+    """
+    _checked(2, a)
+    _checked(1, x, y)
+    if a.dtype.kind == "c" or a.dtype != x.dtype:
+        raise TypeError(f"sbmv takes real arrays of one dtype, got {a.dtype} and {x.dtype}")
+    size = x.size
+    if k < 0 or a.shape != (k + 1, size) or y.size != size:
+        raise ValueError(f"sbmv takes {k + 1} rows of {size} numbers and a y of {size}, got {a.shape} and {y.size}")
+    product = (a[0] if lower else a[k]) * x
+    for place in range(1, min(k, size - 1) + 1):
+        beside = a[place, :-place] if lower else a[k - place, place:]
+        # The diagonal above the main one takes later elements of x, the one below earlier ones.
+        product[:-place] += beside * x[place:]
+        product[place:] += beside * x[:-place]
+    y[...] = np.asarray(alpha, a.dtype) * product + np.asarray(beta, a.dtype) * y
+    return y
+
+
 def ger(alpha: Any, x: Array, y: Array, a: Array) -> None:
     """Add ``alpha * outer(x, y)`` to a real matrix, in place."""
     _checked(2, a)
@@ -166,12 +207,20 @@ def geam(transa: Any, transb: Any, alpha: Any, a: Array, beta: Any, b: Array, ou
 
 
 def dgmm(side: str, a: Array, x: Array, out: Array | None = None, incx: int = 1) -> Array:
-    """``diag(x) @ a`` (side ``"L"``) or ``a @ diag(x)`` (side ``"R"``), of each `incx`-th element of `x`."""
+    """``diag(x) @ a`` (side ``"L"``) or ``a @ diag(x)`` (side ``"R"``), of each `incx`-th element of `x`.
+
+    Of a matrix `x` the elements are counted as they lie in memory; with `incx` 0 its first one is taken for all.
+    """
     _checked(2, a)
     if side not in ("L", "R"):
         raise ValueError(f"side is 'L' or 'R', got {side!r}")
     wanted = a.shape[0 if side == "L" else 1]
-    factors = x[::incx][:wanted] if incx > 0 else x[::incx][-wanted:]
+    given = x.ravel("K")
+    if incx == 0:
+        return _given(a * given[0], out)
+    factors = given[::incx][:wanted] if incx > 0 else given[::incx][-wanted:]
+    if factors.size != wanted:
+        raise ValueError(f"dgmm takes {wanted} factors, got {factors.size} of each {incx}-th element of {x.size}")
     return _given(factors[:, None] * a if side == "L" else a * factors, out)
 
 
@@ -188,6 +237,28 @@ def syrk(
     return _given(np.where(rows >= columns if lower else rows <= columns, whole, before), out)
 
 
+class _Limit:
+    """Up to which order of matrices CuPy solves a stack of equations by this routine."""
+
+    order = 2048
+
+
+def get_batched_gesv_limit() -> int:
+    """What `set_batched_gesv_limit` was given last."""
+    return _Limit.order
+
+
+def set_batched_gesv_limit(limit: int) -> None:
+    """Taken for CuPy's sake: which routine solves a stack of equations does not depend on it here.
+
+    >>> import numloom.cupy as cp
+    >>> cp.cublas.set_batched_gesv_limit(64)
+    >>> cp.cublas.get_batched_gesv_limit()
+    64
+    """
+    _Limit.order = int(limit)
+
+
 def batched_gesv(a: Array, b: Array) -> Array:
     """Solve ``a @ x = b`` for each of a stack of matrices; `b` is a stack of vectors or of matrices."""
     return np.linalg.solve(a, b[..., None])[..., 0] if b.ndim == a.ndim - 1 else np.linalg.solve(a, b)
@@ -195,5 +266,5 @@ def batched_gesv(a: Array, b: Array) -> Array:
 
 __all__ = [
     "asum", "axpy", "batched_gesv", "dgmm", "dot", "dotc", "dotu", "geam", "gemm", "gemv", "ger", "gerc", "geru",
-    "iamax", "iamin", "nrm2", "scal", "syrk",
+    "get_batched_gesv_limit", "iamax", "iamin", "nrm2", "sbmv", "scal", "set_batched_gesv_limit", "syrk",
 ]  # fmt: skip

@@ -48,6 +48,18 @@ def _reduced_view(array: Array, dtype: Any = None) -> Array:
     return array.reshape(-1) if array.flags.c_contiguous else array
 
 
+def _position(name: str) -> Any:
+    method = ndarray.__dict__[name]
+
+    def position(array: Array, axis: Any = None, out: Any = None, dtype: Any = None, keepdims: bool = False) -> Array:
+        if out is not None or dtype is None:
+            return method(array, axis, out, keepdims=keepdims)
+        return method(array, axis, keepdims=keepdims).astype(dtype)
+
+    position.__name__, position.__doc__ = name, method.__doc__
+    return position
+
+
 def _scatter(name: str) -> Any:
     def scatter(array: Array, slices: Any, value: Any) -> None:
         UFUNCS[name].at(array, slices, value)
@@ -56,6 +68,8 @@ def _scatter(name: str) -> Any:
 
 
 _MEMBERS: dict[str, Any] = {
+    "argmax": _position("argmax"),
+    "argmin": _position("argmin"),
     "data": property(_data),
     "device": property(_device),
     "reduced_view": _reduced_view,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -112,6 +112,43 @@ def clear_memo() -> None:
         kept.clear()
 
 
+def who(vardict: Mapping[str, Any] | None = None) -> None:
+    """Print the arrays of a dictionary with their sizes; by default the global ones of the module that asks.
+
+    Parameters
+    ----------
+    vardict : dict, optional
+        Arrays by name; what is no array of ours is left out.
+
+    Examples
+    --------
+    >>> import numloom.cupy as cp
+    >>> x = cp.ones((2, 3))
+    >>> cp.who({"x": x, "y": x[0]})  # doctest: +NORMALIZE_WHITESPACE
+    Name  Shape  Bytes  Type
+    ==============================
+    <BLANKLINE>
+    x     2 x 3  48     float64
+    y     3      24     float64
+    <BLANKLINE>
+    Upper bound on total bytes  =       48
+    """
+    given = sys._getframe(1).f_globals if vardict is None else vardict
+    arrays = {name: value for name, value in given.items() if type(value) is ndarray}
+    rows = [(name, " x ".join(map(str, x.shape)), str(x.nbytes), x.dtype.name) for name, x in arrays.items()]
+    if rows:
+        head = "Name", "Shape", "Bytes", "Type"
+        widths = [max(map(len, column)) + 2 for column in zip(head, *rows, strict=True)]
+        print(_row(head, widths), "=" * sum(widths), "", *(_row(row, widths) for row in rows), sep="\n")
+    # A view has no memory of its own.
+    whole = {id(x if x.base is None else x.base): x if x.base is None else x.base for x in arrays.values()}
+    print(f"\nUpper bound on total bytes  =       {sum(x.nbytes for x in whole.values())}")
+
+
+def _row(fields: Sequence[str], widths: Sequence[int]) -> str:
+    return "".join(field.ljust(width) for field, width in zip(fields, widths, strict=True)).rstrip()
+
+
 def show_config(*, _full: bool = False) -> None:
     """Print devices, libraries and compilers (``python -m numloom info``)."""
     info()
@@ -119,5 +156,5 @@ def show_config(*, _full: bool = False) -> None:
 
 __all__ = [
     "array", "asanyarray", "asarray", "ascontiguousarray", "asnumpy", "clear_memo", "get_array_module", "memoize",
-    "show_config",
+    "show_config", "who",
 ]  # fmt: skip

@@ -11,13 +11,14 @@ import numpy as np
 from numloom.api.manipulation import broadcast_arrays
 from numloom.array.convert import asarray, asnumpy
 from numloom.array.ndarray import ndarray, node_of, wrap
-from numloom.base.dtypes import ITEMSIZES
+from numloom.base.dtypes import ITEMSIZES, KINDS
 from numloom.engine.state import counters
 from numloom.graph import build
 from numloom.graph.layout import k_strides
 from numloom.graph.node import CAST, FILL, OP, SCALAR, Node, new_node
 
 Function = Callable[..., Any]
+_ORDERS = frozenset(("greater", "greater_equal", "less", "less_equal"))
 
 
 class vectorize:
@@ -167,6 +168,8 @@ def _steps(roots: list[Node], shape: tuple[int, ...], arguments: dict[int, int])
             continue
         if argument < 0 and (node.kind not in (SCALAR, FILL, OP, CAST) or node.shape not in (shape, ())):
             return None
+        if node.kind == OP and node.op_def.name in _ORDERS and KINDS[node.args[0].code] == "c":
+            return None  # Arrays know an order of complex numbers, a function of one number refuses it.
         value = repr(node.attr) if node.kind in (SCALAR, FILL) else None
         numbers[id(node)] = len(steps)
         steps.append((argument, node.kind, node.op_def, node.code, value, tuple(numbers[id(arg)] for arg in inner)))

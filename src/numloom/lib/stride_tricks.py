@@ -101,6 +101,11 @@ def sliding_window_view(
         raise ValueError("`window_shape` cannot contain negative values")
     axes = range(array.ndim) if axis is None else normalize_axis_tuple(axis, array.ndim, allow_duplicate=True)
     if len(window) != len(axes):
+        if axis is None:
+            raise ValueError(
+                f"Since axis is `None`, must provide window_shape for all dimensions of `x`; got {len(window)} "
+                f"window_shape elements and `x.ndim` is {array.ndim}."
+            )
         raise ValueError(
             f"Must provide matching length window_shape and axis; got {len(window)} window_shape elements and "
             f"{len(axes)} axes elements."

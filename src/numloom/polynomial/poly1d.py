@@ -388,7 +388,7 @@ class poly1d:
     Attributes
     ----------
     coeffs, c, coef, coefficients : ndarray
-        Coefficients on the device, without zeros in front (making a polynomial looks at them).
+        Coefficients on the device, without zeros in front. (Who asks first what the degree is waits for them.)
     order, o : int
         Degree.
     roots, r : ndarray
@@ -413,21 +413,37 @@ class poly1d:
 
     __hash__ = None  # type: ignore[assignment]
 
-    _coeffs: Array
+    _given: Array
+    """Coefficients, which may have zeros in front until `_is_trimmed`."""
+    _is_trimmed: bool
     _variable: str
 
     def __init__(self, c_or_r: Any, r: bool = False, variable: str | None = None) -> None:
         if isinstance(c_or_r, poly1d):
-            self._coeffs = c_or_r._coeffs
+            self._given, self._is_trimmed = c_or_r._given, c_or_r._is_trimmed
             self._variable = c_or_r._variable if variable is None else variable
             return
+        if isinstance(c_or_r, np.poly1d):
+            c_or_r, variable = c_or_r.coeffs, variable or c_or_r.variable
         coefficients = _vector(poly(c_or_r) if r else c_or_r)
         if coefficients.ndim > 1:
             raise ValueError("Polynomial must be 1d only.")
         refuse_sizes("poly1d", coefficients)
-        kept = np.flatnonzero((coefficients != 0 if in_tree(coefficients) else coefficients).get())
-        self._coeffs = coefficients[int(kept[0]) :] if kept.size else zeros(1, coefficients.dtype)
+        self._given, self._is_trimmed = coefficients, False
         self._variable = "x" if variable is None else variable
+
+    @property
+    def _coeffs(self) -> Array:
+        if not self._is_trimmed:
+            given = self._given
+            kept = np.flatnonzero((given != 0 if in_tree(given) else given).get())
+            self._given = given[int(kept[0]) :] if kept.size else zeros(1, given.dtype)
+            self._is_trimmed = True
+        return self._given
+
+    @_coeffs.setter
+    def _coeffs(self, value: Array) -> None:
+        self._given, self._is_trimmed = value, True
 
     @property
     def coeffs(self) -> Array:
@@ -503,9 +519,10 @@ class poly1d:
         return polyval(self._coeffs, val)
 
     def __getitem__(self, val: int) -> Array:
-        if val < 0 or val > self.order:
-            return zeros((), self._coeffs.dtype)
-        return self._coeffs[self.order - val]
+        last = len(self._given) - 1  # The degree or more: nothing needs to be waited for.
+        if val < 0 or val > last:
+            return zeros((), self._given.dtype)
+        return self._given[last - val]
 
     def __setitem__(self, key: int, val: Any) -> None:
         if key < 0:
@@ -542,7 +559,7 @@ class poly1d:
         if not _is_number(val) or int(val) != val or val < 0:
             raise ValueError("Power to non-negative integers only.")
         result: Any = asarray([1])
-        for _ in range(int(val)):
+        for _ in range(val):  # which refuses 3.0, as NumPy does
             result = polymul(self._coeffs, result)
         return poly1d(result)
 

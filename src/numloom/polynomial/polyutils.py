@@ -50,8 +50,9 @@ def as_series(alist: Any, trim: bool = True) -> list[Array]:
 
 
 def trimseq(seq: Any) -> Array:
-    """A vector without the zeros at its end; one element stays."""
-    return asarray(_TWIN.trimseq(on_host(seq)))
+    """A vector without the zeros at its end (a view of an array); one element stays."""
+    kept = _TWIN.trimseq(on_host(seq))
+    return seq[: len(kept)] if type(seq) is ndarray else asarray(kept)
 
 
 def trimcoef(c: Any, tol: float = 0) -> Array:

@@ -101,16 +101,17 @@ class Distributions:
         places = self._bit_generator.places(self._shape_into(out, code, size), 128 // bits)
         return into(out, wrap(build.elementwise(ELEMENTWISE[f"{name}{bits}"], places)))
 
-    def _shape_into(self, out: Any, code: int, size: Any) -> tuple[int, ...]:
-        """The shape of a draw of dtype `code` that may go into `out`."""
+    def _shape_into(self, out: Any, code: int, size: Any, orders: str = "CF") -> tuple[int, ...]:
+        """The shape of a draw of dtype `code` that may go into `out`, which lies in one of these orders."""
         if out is None:
             return shape_of(size)
         if not isinstance(out, ndarray):
             raise TypeError(f"out must be a numloom array, got {type(out).__name__}")
         if out.code != code:
             raise TypeError(f"Supplied output array has the wrong type. Expected {DTYPES[code]}, got {out.dtype}")
-        if not (out.flags.c_contiguous or out.flags.f_contiguous) or not out.flags.writeable:
-            raise ValueError("Supplied output array must be contiguous, writable, aligned, and in machine byte-order.")
+        if not any(out.flags[order] for order in orders) or not out.flags.writeable:
+            kind = "contiguous" if len(orders) > 1 else f"{orders}-contiguous"
+            raise ValueError(f"Supplied output array must be {kind}, writable, aligned, and in machine byte-order.")
         if size is not None and shape_of(size) != out.shape:
             raise ValueError("size must match out.shape when used together")
         return out.shape

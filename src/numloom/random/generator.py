@@ -30,9 +30,7 @@ class Generator(Orders):
     """
 
     def __init__(self, bit_generator: Any) -> None:
-        if not isinstance(bit_generator, (BitGenerator, np.random.BitGenerator)):
-            raise TypeError(f"expected a bit generator, got {type(bit_generator).__name__}; default_rng takes a seed")
-        self._bit_generator = bit_generator_of(bit_generator)
+        self.bit_generator = bit_generator
 
     def __repr__(self) -> str:
         return f"{self} at 0x{id(self):X}"
@@ -42,8 +40,14 @@ class Generator(Orders):
 
     @property
     def bit_generator(self) -> Philox:
-        """Where the bits come from."""
+        """Where the bits come from; another one may be assigned, as in CuPy."""
         return self._bit_generator
+
+    @bit_generator.setter
+    def bit_generator(self, value: Any) -> None:
+        if not isinstance(value, (BitGenerator, np.random.BitGenerator)):
+            raise TypeError(f"expected a bit generator, got {type(value).__name__}; default_rng takes a seed")
+        self._bit_generator = bit_generator_of(value)
 
     def spawn(self, n_children: int) -> list[Generator]:
         """Generators of independent streams.
@@ -99,7 +103,7 @@ class Generator(Orders):
         if code not in (F32, F64):
             raise TypeError(f"Unsupported dtype {DTYPES[code]!r} for standard_gamma")
         alpha = not_negative(shape, "shape")
-        extents = self._shape_into(out, code, size) if out is not None or size is not None else None
+        extents = self._shape_into(out, code, size, "C") if out is not None or size is not None else None
         return into(out, self._gamma(alpha, drawn_shape(extents, alpha)).astype(DTYPES[code], copy=False))
 
     # ------------------------------------------------------------ whole numbers

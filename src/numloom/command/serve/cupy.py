@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 import importlib
+import importlib.util
+import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
@@ -21,12 +23,18 @@ class CupyServer:
     ----------
     program : ServedProgram
         Whose imports give our modules; CuPy itself need not be installed.
+
+    Notes
+    -----
+    `importlib.import_module` gives them, too: to the program, and where no CuPy is installed to libraries that ask on
+    its behalf, as `unittest.mock.patch` and pytest's filters of warnings do.
     """
 
     def __init__(self, program: ServedProgram) -> None:
         self.program = program
         self._open = ExitStack()
         self._before: Any = None
+        self._find_before: Any = None
 
     def __enter__(self) -> CupyServer:
         before = self._before = builtins.__import__
@@ -45,12 +53,23 @@ class CupyServer:
                 return module if fromlist else served(top)
             return before(name, globals, locals, fromlist, level)
 
+        find_before = self._find_before = importlib.import_module
+        is_installed = {name: importlib.util.find_spec(name) is not None for name in SERVED}
+
+        def import_module(name: str, package: str | None = None) -> Any:
+            top = name.partition(".")[0]
+            if top in SERVED and (not is_installed[top] or program.owns(sys._getframe(1).f_globals)):
+                return served(name)
+            return find_before(name, package)
+
         self._open.enter_context(importlib.import_module(f"{_OURS}.cupy").members())
         builtins.__import__ = __import__
+        importlib.import_module = import_module
         return self
 
     def __exit__(self, *error: object) -> None:
         builtins.__import__ = self._before
+        importlib.import_module = self._find_before
         self._open.close()
 
 

@@ -10,7 +10,8 @@ from numloom import cuda as ours
 from numloom.base.wording import no_name
 from numloom.cuda import *  # noqa: F403
 from numloom.cuda import memory as pinned_memory
-from numloom.cuda.runtime import profilerStart, profilerStop, runtimeGetVersion
+from numloom.cuda import profiler
+from numloom.cuda.runtime import runtimeGetVersion
 from numloom.cupy.cuda import compiler, driver, function, memory_hook, nvrtc
 from numloom.cupy.cuda.function import Function, Module
 from numloom.cupy.cuda.places import get_cuda_path, get_hipcc_path, get_nvcc_path, get_rocm_path
@@ -22,21 +23,44 @@ _MISSING = {
     "CFunctionAllocator": "use PythonFunctionAllocator, or an allocator in Python for set_allocator",
     "Graph": "plans of several launches become CUDA graphs by themselves",
     "compile_with_cache": "CuPy removed it: use RawModule",
-    "cub": "reductions here need no library",
     "graph": "plans of several launches become CUDA graphs by themselves",
     "jitify": "RawModule finds headers by its options",
-    "thrust": "sorts here need no library",
 }
+
+
+class Absent:
+    """A library that numloom does without; a program may ask whether it is there.
+
+    Examples
+    --------
+    >>> import numloom.cupy as cp
+    >>> cp.cuda.cub.available
+    False
+    """
+
+    available = False
+
+    def __init__(self, name: str, why: str) -> None:
+        self._name = name
+        self._why = why
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{__name__}.{self._name}.{name} is not there: {self._why}")
+
+
+cub = Absent("cub", "reductions here need no library")
+cutensor = Absent("cutensor", "products of tensors are einsum's and tensordot's")
+thrust = Absent("thrust", "sorts here need no library")
 
 
 @contextmanager
 def profile() -> Iterator[None]:
     """Have a profiler (Nsight) record a ``with`` block; nothing without a GPU. The older `cupyx.profiler.profile`."""
-    profilerStart()
+    profiler.start()
     try:
         yield
     finally:
-        profilerStop()
+        profiler.stop()
 
 
 def get_local_runtime_version() -> int:
@@ -55,8 +79,8 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "Function", "Module", "compiler", "driver", "function", "get_cuda_path", "get_hipcc_path",
+    "Function", "Module", "compiler", "cub", "cutensor", "driver", "function", "get_cuda_path", "get_hipcc_path",
     "get_local_runtime_version", "get_nvcc_path", "get_rocm_path", "memory_hook", "nvrtc", "pinned_memory", "profile",
-    "texture",
+    "texture", "thrust",
 ]  # fmt: skip
 __all__ += ours.__all__

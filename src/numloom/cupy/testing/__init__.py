@@ -5,6 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from numloom import testing as ours
+from numloom.cupy.testing.aliases import (
+    AssertFunctionIsCalled,
+    NumpyAliasBasicTestBase,
+    NumpyAliasTestBase,
+    NumpyAliasValuesTestBase,
+)
 from numloom.cupy.testing.arrays import (
     generate_matrix,
     shaped_arange,
@@ -63,6 +69,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "AssertFunctionIsCalled", "NumpyAliasBasicTestBase", "NumpyAliasTestBase", "NumpyAliasValuesTestBase",
     "assert_array_equal", "assert_array_list_equal", "assert_warns", "fix_random", "for_CF_orders", "for_all_dtypes",
     "for_all_dtypes_combination", "for_complex_dtypes", "for_contiguous_axes", "for_dtypes", "for_dtypes_combination",
     "for_float_dtypes", "for_int_dtypes", "for_int_dtypes_combination", "for_orders", "for_signed_dtypes",

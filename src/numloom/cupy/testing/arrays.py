@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from numloom.array.convert import asnumpy
+from numloom.array.ndarray import ndarray
+
 _PACKAGE = __name__.rpartition(".")[0].rpartition(".")[0]
 
 
@@ -33,15 +36,17 @@ def shaped_reverse_arange(shape: Any, xp: Any = None, dtype: Any = np.float32) -
 
 
 def shaped_linspace(start: Any, stop: Any, shape: Any, xp: Any = None, dtype: Any = np.float32) -> Any:
-    """Evenly spaced numbers from `start` to `stop` in a shape.
+    """Evenly spaced numbers from `start` to `stop` in a shape; of what the dtype can have: from 0 on without a sign.
 
     >>> from numloom.cupy import testing
     >>> testing.shaped_linspace(0, 3, (2, 2))
     array([[0., 1.],
            [2., 3.]], dtype=float32)
     """
-    values = np.linspace(start, stop, int(np.prod(shape)))
-    return _made((values % 2 == 0 if np.dtype(dtype) == np.bool_ else values).astype(dtype).reshape(shape), xp, "C")
+    kind = np.dtype(dtype).kind
+    if kind in "bu":
+        start, stop = (np.clip(end, 0, 1 if kind == "b" else None) for end in (start, stop))
+    return _made(np.linspace(start, stop, int(np.prod(shape))).astype(dtype).reshape(shape), xp, "C")
 
 
 def shaped_random(
@@ -74,8 +79,8 @@ def module_of(sparse: Any) -> Any:
     return np if sparse.__name__.startswith("scipy") else None
 
 
-def generate_matrix(shape: Any, xp: Any = None, dtype: Any = np.float32, *, singular_values: Any = None) -> Any:
-    """Matrices of given singular values (random ones between 1 and 10 by default).
+def generate_matrix(shape: Any, xp: Any = None, dtype: Any = np.float32, *, singular_values: Any) -> Any:
+    """Matrices of given singular values.
 
     Parameters
     ----------
@@ -86,7 +91,7 @@ def generate_matrix(shape: Any, xp: Any = None, dtype: Any = np.float32, *, sing
     dtype : dtype
         A floating or complex one.
     singular_values : array_like, optional
-        Broadcast to the smaller side.
+        Broadcast to the smaller side; real, and none is negative.
 
     Examples
     --------
@@ -101,8 +106,12 @@ def generate_matrix(shape: Any, xp: Any = None, dtype: Any = np.float32, *, sing
     random = np.random.RandomState(0)
     wanted = np.dtype(dtype)
     if wanted.kind not in "fc":
-        raise ValueError(f"a matrix of singular values is floating or complex, got dtype {wanted}")
-    values = random.uniform(1, 10, (*shape[:-2], least)) if singular_values is None else np.asarray(singular_values)
+        raise TypeError(f"a matrix of singular values is floating or complex, got dtype {wanted}")
+    values = np.asarray(asnumpy(singular_values) if type(singular_values) is ndarray else singular_values)
+    if values.dtype.kind not in "fiu":
+        raise TypeError(f"singular values are real numbers, got dtype {values.dtype}")
+    if (values < 0).any():
+        raise ValueError(f"singular values are not negative, got {values.min()}")
     sides = []
     for side in shape[-2:]:
         part: Any = random.randn(*shape[:-2], side, least)
@@ -113,7 +122,8 @@ def generate_matrix(shape: Any, xp: Any = None, dtype: Any = np.float32, *, sing
 
 
 def _made(values: Any, xp: Any, order: str) -> Any:
-    return (importlib.import_module(_PACKAGE) if xp is None else xp).asarray(values, order=order)
+    """An array that owns its memory, as `base` tells."""
+    return (importlib.import_module(_PACKAGE) if xp is None else xp).array(values, order=order)
 
 
 __all__ = [

@@ -10,6 +10,7 @@ import random as of_python
 import sys
 import unittest
 from collections.abc import Callable, Mapping
+from inspect import isfunction
 from typing import Any
 
 import numpy as np
@@ -136,7 +137,9 @@ def parameterize(*params: Mapping[str, Any], **kwargs: Any) -> Callable[[type], 
         for number, values in enumerate(params):
             name = f"{given.__name__}_{number}"
             text = ", ".join(f"{key}={value!r}" for key, value in values.items())
-            kind = type(name, (given,), {**values, "__module__": given.__module__, "__doc__": text})
+            # A function that is a value gets no `self`.
+            own = {key: staticmethod(value) if isfunction(value) else value for key, value in values.items()}
+            kind = type(name, (given,), {**own, "__module__": given.__module__, "__doc__": text})
             setattr(module, name, kind)
 
     return decorate

@@ -34,7 +34,7 @@ def each(choices: Iterable[dict[str, Any]]) -> Callable[[Test], Test]:
         def run(*args: Any, **named: Any) -> None:
             for choice in listed:
                 try:
-                    test(*args, **named, **choice)
+                    test(*args, **{**named, **choice})  # Of two decorators for one name the inner one decides.
                 except Exception as error:
                     error.add_note(f"with {', '.join(f'{name}={value!r}' for name, value in choice.items())}")
                     raise
