@@ -1,8 +1,7 @@
 """Running what is recorded: values to a plan (cached), steps on the device, buffers into leaves.
 
-An observation runs the values it needs and every other pending value of a live array, in record
-order: a running metric that nobody reads cannot grow without bound, and the set of kernels does
-not depend on which of the values is looked at first.
+An observation runs the values it needs and every other pending value of a live array, in record order: a running
+metric that nobody reads cannot grow without bound, and kernels do not depend on which value is looked at first.
 """
 
 from __future__ import annotations
