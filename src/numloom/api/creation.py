@@ -831,6 +831,9 @@ class _Grid:
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice) and not isinstance(key.step, (complex, np.complexfloating)):
             return arange(0 if key.start is None else key.start, key.stop, key.step)
+        slices = key if isinstance(key, tuple) else (key,)
+        if not self.sparse and any(np.ndim(edge) for part in slices for edge in (part.start, part.stop)):
+            return from_host(np.mgrid[key])
         found: Any = np.ogrid[key]
         if not isinstance(key, tuple):
             return from_host(found)

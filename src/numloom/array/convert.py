@@ -217,6 +217,8 @@ def from_host(host: Host, code: int = -1, order: str = "K", given: Any = NOTHING
         code = code_of(host.dtype, host if given is NOTHING else given)
     if host.dtype != DTYPES[code]:
         host = host.astype(DTYPES[code])
+    if code == BOOL and host.base is not None and getattr(host.base, "dtype", None) != host.dtype:
+        host = host.view(np.uint8) != 0  # The memory was not made of truth values, of which kernels take 0 and 1 alone.
     strides = None
     if order == "C" or (order == "A" and not host.flags.fnc):
         strides = c_strides(host.shape, host.itemsize)
@@ -846,9 +848,15 @@ def check_cast(op_def: Any, target: Any, other: Any) -> None:
 
 def unlike(array: Any, other: Any, answer: bool) -> Any:
     """What comparing with no number and no array gives: the same for each element, as in NumPy."""
+    kind = type(other)
     if other is None or isinstance(other, (str, bytes)):
         return wrap(build.full(answer, BOOL, array._shape))
-    return NotImplemented
+    if getattr(kind, "__array_ufunc__", NOTHING) is None or (answer and kind.__ne__ is not object.__ne__):
+        return NotImplemented  # It answers itself.
+    if kind.__eq__ is object.__eq__:  # Equal to itself alone.
+        return wrap(build.full(answer, BOOL, array._shape))
+    # Of `!=` Python would negate what `==` gives, which has no truth value: NumPy asks each element.
+    return asarray(array.get() != other) if answer else NotImplemented
 
 
 bind(
