@@ -54,3 +54,49 @@ def test_what_is_taken_fits_the_output(mode):
     with pytest.raises(TypeError, match="Cannot cast array data from dtype\\('float32'\\) to dtype\\('int32'\\)"):
         nl.take(x, nl.array([0, 1]), out=out, mode=mode)
     assert nl.take(x, nl.array([1, 2]), out=nl.zeros(2, "int16"), mode=mode).tolist() == [1, 2]
+
+
+class Measured:
+    """Stands for an array, as programs for CuPy write it."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __cupy_get_ndarray__(self):
+        return self.array
+
+
+def test_objects_stand_for_arrays():
+    x = cp.arange(3.0)
+    assert cp.asarray(Measured(x)).tolist() == [0, 1, 2]
+    assert cp.array(Measured(x), dtype="int32").dtype == "int32"
+    assert (x + Measured(x)).tolist() == (Measured(x).array + x).tolist() == [0, 2, 4]
+    assert cp.sum(Measured(x)) == 3
+    assert cp.ElementwiseKernel("T x", "T y", "y = 2 * x")(Measured(x)).tolist() == [0, 2, 4]
+
+
+def test_capsules_are_taken_once():
+    x = cp.arange(3.0)
+    capsule = x.__dlpack__()
+    found = cp.from_dlpack(capsule)
+    assert found.tolist() == [0, 1, 2]
+    for take in (cp.from_dlpack, cp.fromDlpack):
+        with pytest.raises(ValueError, match="multiple times"):
+            take(capsule)
+    assert cp.from_dlpack(array=x, copy=True).tolist() == [0, 1, 2]
+
+
+def test_raw_arrays_and_numbers_do_not_tell_a_size():
+    kernel = cp.ElementwiseKernel("raw T x, T y", "T z", "z = x[i] + y")
+    x = cp.arange(3.0)
+    with pytest.raises(ValueError, match="size="):
+        kernel(x, 7)
+    assert kernel(x, 7, size=2).tolist() == [7, 8]
+    assert kernel(x, cp.ones(3)).tolist() == [1, 2, 3]
+
+
+def test_axes_are_as_few_as_numpys():
+    for xp in (np, nl):
+        with pytest.raises(ValueError, match="maximum supported dimension"):
+            xp.zeros((1,) * 65)
+    assert nl.zeros((1,) * 64).ndim == 64

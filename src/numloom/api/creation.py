@@ -55,6 +55,8 @@ def shape_of(shape: Any) -> tuple[int, ...]:
         raise TypeError(f"expected a sequence of integers or a single integer, got '{shape}'")
     else:
         extents = tuple([as_extent(extent) for extent in shape])
+    if len(extents) > 64:
+        raise ValueError(f"maximum supported dimension for an ndarray is 64, found {len(extents)}")
     for extent in extents:
         if extent < 0:
             raise ValueError("negative dimensions are not allowed")

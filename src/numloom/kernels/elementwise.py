@@ -314,7 +314,8 @@ class ElementwiseKernel:
             if any(extent < 0 for extent in shape) or prod(shape) > 1 << 62:
                 raise ValueError(f"kernel {self.name}: size must be between 0 and 2**62, got {size!r}")
             return shape
-        if not arrays and not plain:
+        raw = any([parameter.raw for parameter in self.in_params])
+        if not arrays and (raw or not plain):
             raise ValueError(
                 f"kernel {self.name}: no argument tells how many elements there are: pass size=, or an output"
             )
