@@ -55,6 +55,8 @@ def shape_of(shape: Any) -> tuple[int, ...]:
         raise TypeError(f"expected a sequence of integers or a single integer, got '{shape}'")
     else:
         extents = tuple([as_extent(extent) for extent in shape])
+    if len(extents) > 64:
+        raise ValueError(f"maximum supported dimension for an ndarray is 64, found {len(extents)}")
     for extent in extents:
         if extent < 0:
             raise ValueError("negative dimensions are not allowed")
@@ -831,6 +833,9 @@ class _Grid:
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice) and not isinstance(key.step, (complex, np.complexfloating)):
             return arange(0 if key.start is None else key.start, key.stop, key.step)
+        slices = key if isinstance(key, tuple) else (key,)
+        if not self.sparse and any(np.ndim(edge) for part in slices for edge in (part.start, part.stop)):
+            return from_host(np.mgrid[key])
         found: Any = np.ogrid[key]
         if not isinstance(key, tuple):
             return from_host(found)

@@ -26,6 +26,7 @@ from numloom.array.storage import broadcast_value, read_only, write
 from numloom.array.subscript import Advanced
 from numloom.array.views import has_no_number
 from numloom.base.dtypes import BOOL, DTYPES, I64, ITEMSIZES, KINDS, U64, code_of
+from numloom.base.errors import casting_error
 from numloom.base.integers import as_integer, as_integers
 from numloom.engine.selecting import compress as compress_values
 from numloom.graph import build
@@ -114,7 +115,11 @@ def _take(given: tuple[int | None, str], a: Any, indices: Any, out: Array | None
     if mode == "raise" and where.size and not array.shape[axis]:
         raise IndexError("cannot do a non-empty take from an empty axes.")
     node = build.gather(node_of(array), [where], (axis,), axis)
-    return deliver(node, (a, indices)) if out is None else store(out, node, "take", "unsafe", exact=True)
+    if out is None:
+        return deliver(node, (a, indices))
+    if not np.can_cast(check_out(out).dtype, array.dtype, "safe"):  # NumPy takes into a copy of `out` of this dtype.
+        raise casting_error("take", "safe", out.code, array.code)
+    return store(out, node, "take", "unsafe", exact=True)
 
 
 _TAKE = Plain(_take)

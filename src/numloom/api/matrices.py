@@ -53,7 +53,8 @@ def eye(
     order = named_order(order, "C", "CF")
     if not rows or not columns:
         return full((rows, columns), 0, DTYPES[code], order)
-    node = build.cast(_diagonal_mask(rows, columns, as_integer(k)), code)
+    diagonal = min(max(as_integer(k), -rows), columns)  # Further away there are none either.
+    node = build.cast(_diagonal_mask(rows, columns, diagonal), code)
     if order == "F":
         node = build.copied(node, f_strides(node.shape, ITEMSIZES[code]), code)
     return new_array(node)

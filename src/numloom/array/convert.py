@@ -127,14 +127,22 @@ def asarray(
         if parts is None:
             return from_host(np.asarray(a, None if code < 0 else DTYPES[code]), code, order, a)
         return _converted(_gathered(a, parts), dtype, order, None)
-    if hasattr(a, "__numloom_array__"):  # what stands for an array of ours, such as a polynomial for its coefficients
-        return _converted(a.__numloom_array__(), dtype, order, copy)
+    if (meant := stood_for(a)) is not None:
+        return _converted(meant, dtype, order, copy)
     if hasattr(a, "__cuda_array_interface__") and registry.current().dlpack[0] == _CUDA:
         return _converted(from_cuda_interface(a), dtype, order, copy)
     if hasattr(a, "__dlpack__") and hasattr(a, "__dlpack_device__") and not hasattr(a, "__array_interface__"):
         shared = from_dlpack(a)
         return _converted(shared, dtype, order, copy)
     return from_host(np.asarray(a, None if code < 0 else DTYPES[code]), code, order, a)
+
+
+def stood_for(a: Any) -> Array | None:
+    """The array that an object stands for, as a polynomial for its coefficients; the second name is CuPy's."""
+    for name in ("__numloom_array__", "__cupy_get_ndarray__"):
+        if hasattr(a, name):
+            return asarray(getattr(a, name)())
+    return None
 
 
 def own_array(scalar: Array) -> Array:
@@ -150,8 +158,8 @@ def foreign_operand(value: Any) -> Any:
         return build.scalar(value.item(), code_of(value.dtype))
     if isinstance(value, (np.ndarray, list, tuple)) or hasattr(value, "__dlpack__"):
         return node_of(asarray(value))
-    if hasattr(value, "__numloom_array__"):
-        return node_of(value.__numloom_array__())
+    if (meant := stood_for(value)) is not None:
+        return node_of(meant)
     if hasattr(value, "__array_ufunc__"):
         return NotImplemented  # Dask's arrays, xarray's and pandas' hold ours: the operation is theirs.
     if hasattr(value, "__array__"):
@@ -190,7 +198,7 @@ def stands_aside(x: Any) -> bool:
 
 def multiplies_itself(x: Any) -> bool:
     """Whether products with `x` are its own: it may hold ours, or multiplies and is no array (SciPy's sparse)."""
-    arrays = ("__array__", "__dlpack__", "__numloom_array__", "__cuda_array_interface__")
+    arrays = ("__array__", "__dlpack__", "__numloom_array__", "__cupy_get_ndarray__", "__cuda_array_interface__")
     return stands_aside(x) or (hasattr(x, "__rmatmul__") and not any(hasattr(x, name) for name in arrays))
 
 
@@ -217,6 +225,8 @@ def from_host(host: Host, code: int = -1, order: str = "K", given: Any = NOTHING
         code = code_of(host.dtype, host if given is NOTHING else given)
     if host.dtype != DTYPES[code]:
         host = host.astype(DTYPES[code])
+    if code == BOOL and host.base is not None and getattr(host.base, "dtype", None) != host.dtype:
+        host = host.view(np.uint8) != 0  # The memory was not made of truth values, of which kernels take 0 and 1 alone.
     strides = None
     if order == "C" or (order == "A" and not host.flags.fnc):
         strides = c_strides(host.shape, host.itemsize)
@@ -846,9 +856,15 @@ def check_cast(op_def: Any, target: Any, other: Any) -> None:
 
 def unlike(array: Any, other: Any, answer: bool) -> Any:
     """What comparing with no number and no array gives: the same for each element, as in NumPy."""
+    kind: Any = type(other)
     if other is None or isinstance(other, (str, bytes)):
         return wrap(build.full(answer, BOOL, array._shape))
-    return NotImplemented
+    if getattr(kind, "__array_ufunc__", NOTHING) is None or (answer and kind.__ne__ is not object.__ne__):
+        return NotImplemented  # It answers itself.
+    if kind.__eq__ is object.__eq__:  # Equal to itself alone.
+        return wrap(build.full(answer, BOOL, array._shape))
+    # Of `!=` Python would negate what `==` gives, which has no truth value: NumPy asks each element.
+    return asarray(array.get() != other) if answer else NotImplemented
 
 
 bind(

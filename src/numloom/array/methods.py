@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -154,7 +155,11 @@ def astype(
             f"Cannot cast array data from {array.dtype!r} to {DTYPES[code]!r} according to the rule '{casting}'"
         )
     if code == array.code:
-        return array.copy(order) if copy or order not in "KA" else array
+        lies = order == "K" or array._strides == strides_in_order(array._shape, array._strides, ITEMSIZES[code], order)
+        return array if lies and not copy else array.copy(order)
+    if (array.code == C64 or array.code == C128) and DTYPES[code].kind not in "bc":
+        message = "Casting complex values to real discards the imaginary part"
+        warnings.warn(message, np.exceptions.ComplexWarning, stacklevel=1 if cython.compiled else 2)
     source = read(storage_of(array), array.code, array.offset, array._shape, array._strides)
     node = cast(source, code)
     result = wrap(node)

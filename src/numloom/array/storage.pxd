@@ -2,11 +2,11 @@ cimport cython
 cimport numloom.base.instances
 from numloom.engine.look cimport put_number
 from numloom.device.memory cimport Buffer
-from numloom.graph.build cimport cast, copied, full, known_update, leaf, unary, update, view
+from numloom.graph.build cimport binary_scalar, cast, copied, full, known_update, leaf, unary, update, view
 from numloom.graph.node cimport NodeSignature, Node, Register, recorded_as2, hold, tracing, unhold
 
 cdef Register register
-cdef int C64, C128, F32, F64, U8
+cdef int BOOL, C64, C128, F32, F64, U8
 cdef int FILL, LEAF, SCALAR, VIEW
 cdef tuple ITEMSIZES
 

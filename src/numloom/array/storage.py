@@ -19,13 +19,13 @@ try:
 except ImportError:
     from numloom.base import uncompiled as cython
 
-from numloom.base.dtypes import C64, C128, DTYPES, F32, F64, ITEMSIZES, U8
+from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F32, F64, ITEMSIZES, U8
 from numloom.device.registry import holder, on, several
 from numloom.engine.evaluate import after_record, before_store, download_value, evaluate, leaf_from_host, pin_value
 from numloom.engine.look import put_number
 from numloom.engine.placement import bring_home
 from numloom.engine.routines import Change, call_in_place
-from numloom.graph.build import cast, copied, full, known_update, leaf, unary, update, view
+from numloom.graph.build import binary_scalar, cast, copied, full, known_update, leaf, unary, update, view
 from numloom.graph.layout import (
     broadcast_strides,
     c_strides,
@@ -41,6 +41,7 @@ from numloom.ops.elementwise import ELEMENTWISE
 
 _REAL = ELEMENTWISE["real"]
 _IMAG = ELEMENTWISE["imag"]
+_NOT_EQUAL = ELEMENTWISE["not_equal"]
 
 
 @cython.no_gc
@@ -127,6 +128,8 @@ def kept_apart(node: Node) -> Node:
 
 def read_part(value: Node, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Node:
     """A value seen through a layout that is not its own."""
+    if code == BOOL and value.code != BOOL:  # Of truth values kernels take the bytes 0 and 1 alone.
+        return binary_scalar(_NOT_EQUAL, view(value, U8, offset, shape, strides), 0)
     if (
         value.code != code
         and value.kind != LEAF

@@ -61,6 +61,8 @@ def fromDlpack(dltensor: Any) -> Array:
 
     A capsule of the older form does not say whether it may be written: as in CuPy, it may.
     """
+    if repr(dltensor).startswith('<capsule object "used_'):
+        raise ValueError("a DLPack capsule cannot be consumed multiple times: export the array once more")
     found = numloom.from_dlpack(_Capsule(dltensor))
     if found.flags.writeable or not found.size or min(found.strides, default=0) < 0:
         return found

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 import numloom
+from numloom.cupy.former import fromDlpack
 
 Array = Any
 Function = Callable[..., Any]
 
 _BEGIN = {
     "array_str": "arr", "bincount": "x", "concat": "tup", "concatenate": "tup", "cov": "a", "delete": "arr indices",
-    "ediff1d": "arr", "extract": "condition a", "flip": "a", "fliplr": "a", "flipud": "a", "from_dlpack": "array",
+    "ediff1d": "arr", "extract": "condition a", "flip": "a", "fliplr": "a", "flipud": "a",
     "histogram": "x", "histogram2d": "x y bins range", "histogramdd": "sample bins range", "inner": "a b",
     "intersect1d": "arr1 arr2", "may_share_memory": "a b", "packbits": "a", "reshape": "a newshape", "rot90": "a",
     "shares_memory": "a b", "stack": "tup", "take_along_axis": "a", "union1d": "arr1 arr2", "unpackbits": "a axis",
@@ -105,6 +106,13 @@ def corrcoef(
     return numloom.corrcoef(a, y, rowvar, dtype=dtype)
 
 
+def from_dlpack(array: Any, device: Any = None, copy: bool | None = None) -> Array:
+    """`numloom.from_dlpack`, of a capsule too."""
+    if type(array).__name__ == "PyCapsule":
+        return numloom.asarray(fromDlpack(array), device=device, copy=copy)
+    return numloom.from_dlpack(array, device=device, copy=copy)
+
+
 def ndim(a: Any) -> int:
     """The number of axes."""
     return int(a.ndim) if hasattr(a, "ndim") else int(np.ndim(a))
@@ -118,6 +126,7 @@ FUNCTIONS: dict[str, Function] = {
     **{name: _position(name) for name in ("argmax", "argmin", "nanargmax", "nanargmin")},
     **{name: _quantile(name) for name in ("percentile", "quantile")},
     "corrcoef": corrcoef,
+    "from_dlpack": from_dlpack,
 }
 """The functions by name."""
 

@@ -278,7 +278,7 @@ class ElementwiseKernel:
             )
         outs = args[self.nin :] or (None,) * self.nout
         given = Arguments(self.name, self.in_params, self.out_params, args[: self.nin], outs, size is not None)
-        shape = self._shape(given, size)
+        shape, threads = self._shape(given, size), block_threads(self.name, block_size)
         if self._recorded and size is None:
             return self._record(given, shape, kinds)
         waiting = waiting_loop(
@@ -286,7 +286,7 @@ class ElementwiseKernel:
         )
         if waiting is not None:
             return delivered(waiting, given.outs, self.name)
-        ready = self._prepared(given, shape, block_threads(self.name, block_size))
+        ready = self._prepared(given, shape, threads)
         if KNOWN.issuperset(kinds) and (size is None or type(size) is int):
             if len(self._ready) >= 256:
                 self._ready.clear()
@@ -314,7 +314,8 @@ class ElementwiseKernel:
             if any(extent < 0 for extent in shape) or prod(shape) > 1 << 62:
                 raise ValueError(f"kernel {self.name}: size must be between 0 and 2**62, got {size!r}")
             return shape
-        if not arrays and not plain:
+        raw = any([parameter.raw for parameter in self.in_params])
+        if not arrays and (raw or not plain):
             raise ValueError(
                 f"kernel {self.name}: no argument tells how many elements there are: pass size=, or an output"
             )
