@@ -8,7 +8,6 @@ from numloom.cupyx.scipy.table import LACKED
 _HANDLE = "a handle of a library that numloom calls itself: use numloom.linalg, fft, random and sparse"
 _GRAPH = "plans of several launches become CUDA graphs by themselves; arrays do not stay at fixed addresses"
 _LOW = "a call of CUDA's that arrays do not need here; cuda.bindings.runtime has it, for handles of streams and memory"
-_SCIPY = "not yet: SciPy's own takes x.get(), and where it knows the array API, our arrays"
 _PROTOCOL = "a part of CuPy's way to launch kernels: RawKernel takes arrays, numbers and structs"
 _FIRST = "the first parameter has NumPy's name: give it by place"
 _FUSED = "a kernel is compiled with what it fuses with: `numloom.explain(x, source=True)` shows the text"
@@ -123,7 +122,6 @@ NOT: dict[str, str] = {
     "cupyx.jit.*": "a raw kernel in CUDA C++ has it",
     "cupyx.profiler.load_ipython_extension": "use %timeit with cupyx.profiler.benchmark",
     "cupyx.linalg*": "use numloom.linalg.solve and inv",
-    "cupyx.signal*": _SCIPY,
     "cupyx.scipy.signal.[*]": "import the names that you use",
     "cupyx.scipy.spatial.distance.MetricInfo": "a part of CuPy's way to choose a metric: give its name",
     **{f"cupyx.scipy.{module}.{name}": why for module, names in LACKED.items() for name, why in names.items()},

@@ -220,3 +220,18 @@ def test_without_small_work_numbers_are_recorded() -> None:
     with nl.config(unplanned=0):
         assert node_of(x[1] ^ x[2]).buffer is None
         assert int(x[1] ^ x[2]) == 3
+
+
+def test_numbers_of_python_are_weak_beside_numbers_of_numpys():
+    numbers = [5, 5.0, 5j, True, np.int8(5), np.uint8(3), np.float32(2), np.float16(2), np.int64(7), np.bool_(True)]
+    for name in ("add", "multiply", "subtract", "divide", "maximum", "less", "hypot", "bitwise_and"):
+        for left, right in itertools.product(numbers, repeat=2):
+            try:
+                expected = getattr(np, name)(left, right)
+            except TypeError:
+                with pytest.raises(TypeError):
+                    getattr(nl, name)(left, right)
+                continue
+            found = getattr(nl, name)(left, right)
+            assert found.dtype == expected.dtype, (name, left, right)
+            assert found.item() == pytest.approx(expected.item(), rel=1e-3), (name, left, right)

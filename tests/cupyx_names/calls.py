@@ -8,7 +8,6 @@ CALLS: dict[str, dict[str, str]] = {
         "ifht": "v, 0.1, 0.0",
     },
     "linalg": {
-        "bandwidth": "tri",
         "block_diag": "im, sq",
         "circulant": "v",
         "companion": "v",
@@ -21,12 +20,10 @@ CALLS: dict[str, dict[str, str]] = {
         "hankel": "v, v",
         "helmert": "4",
         "hilbert": "4",
-        "khatri_rao": "sq, sq",
         "leslie": "v, v[1:]",
         "lu": "sq",
         "lu_factor": "sq",
         "lu_solve": "(sq, piv), v3",
-        "solve_triangular": "tri, v3",
         "toeplitz": "v",
     },
     "ndimage": {

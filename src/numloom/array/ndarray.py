@@ -44,6 +44,7 @@ LESS, LESS_EQUAL, EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL = _COMPARISONS = tupl
 )
 
 _NOTHING: tuple[Any, ...] = ()
+_PYTHON_NUMBERS = (int, float, complex, bool)
 if not cython.compiled:  # What deals with numbers without a value, from `engine/_numbers.pyx`, and parts of memory.
     ALONE = copy_part = fill_part = is_few = is_host = listed = node_for = operate = operate_on_few = place_of = cython
     put_known = python_number = stores_as = take_known = take_python = cython
@@ -559,7 +560,7 @@ def operated(op_def: Any, x: Any, y: Any, alone: bool) -> Any:
     if not cython.compiled:  # Memory for a number of C each.
         left = right = result = [0.0, 0.0]
     first = take_number(x, left)
-    if first >= WEAK_INT and type(y) is not ndarray:  # As an array of it.
+    if first >= WEAK_INT and (alone or type(y) in _PYTHON_NUMBERS):  # As an array of it.
         first = I64 if first == WEAK_INT else F64 if type(x) is float else C128
     if first >= 0 and (alone or type(y) is not ndarray or not cython.cast(ndarray, y)._shape):
         second = ALONE if alone else take_number(y, right)

@@ -1,7 +1,7 @@
 """Layer 13: the names of CuPy's ``cupyx``, as far as they are a few lines over what numloom has."""
 
 from numloom.cupy.synchronizing import DeviceSynchronized, allow_synchronize
-from numloom.cupyx import distributed, jit, profiler, scipy, time
+from numloom.cupyx import distributed, jit, profiler, scipy, signal, time
 from numloom.cupyx.names import (
     empty_like_pinned,
     empty_pinned,
@@ -32,6 +32,7 @@ __all__ = [
     "scatter_min",
     "scipy",
     "seterr",
+    "signal",
     "time",
     "zeros_like_pinned",
     "zeros_pinned",

@@ -37,7 +37,9 @@ threadIdx, blockIdx, blockDim, gridDim = map(_Marker, ("threadIdx", "blockIdx", 
 grid, gridsize, range = map(_Marker, ("grid", "gridsize", "range"))
 syncthreads, syncwarp, shared_memory = map(_Marker, ("syncthreads", "syncwarp", "shared_memory"))
 atomic_add, atomic_sub, atomic_max = map(_Marker, ("atomic_add", "atomic_sub", "atomic_max"))
-atomic_min, atomic_exch = map(_Marker, ("atomic_min", "atomic_exch"))
+atomic_min, atomic_exch, atomic_cas = map(_Marker, ("atomic_min", "atomic_exch", "atomic_cas"))
+atomic_and, atomic_or, atomic_xor = map(_Marker, ("atomic_and", "atomic_or", "atomic_xor"))
+atomic_inc, atomic_dec = map(_Marker, ("atomic_inc", "atomic_dec"))
 
 
 class JitKernel:
@@ -131,7 +133,7 @@ def rawkernel(*, mode: str = "cuda", device: bool = False) -> Callable[[Callable
 
 
 __all__ = [
-    "JitKernel", "Untranslatable", "atomic_add", "atomic_exch", "atomic_max", "atomic_min", "atomic_sub", "blockDim",
-    "blockIdx", "grid", "gridDim", "gridsize", "range", "rawkernel", "shared_memory", "syncthreads", "syncwarp",
-    "threadIdx",
+    "JitKernel", "Untranslatable", "atomic_add", "atomic_and", "atomic_cas", "atomic_dec", "atomic_exch", "atomic_inc",
+    "atomic_max", "atomic_min", "atomic_or", "atomic_sub", "atomic_xor", "blockDim", "blockIdx", "grid", "gridDim",
+    "gridsize", "range", "rawkernel", "shared_memory", "syncthreads", "syncwarp", "threadIdx",
 ]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import inspect
 import textwrap
 from collections.abc import Callable
@@ -33,6 +34,12 @@ _ATOMICS = {
     "atomic_add": "atomicAdd", "atomic_max": "atomicMax", "atomic_min": "atomicMin", "atomic_exch": "atomicExch",
     "atomic_sub": "atomicAdd",
 }  # fmt: skip
+_WHOLE_ATOMICS = {
+    "atomic_and": ("atomicAnd", "iILQ", 1), "atomic_or": ("atomicOr", "iILQ", 1),
+    "atomic_xor": ("atomicXor", "iILQ", 1), "atomic_cas": ("atomicCAS", "iILQ", 2),
+    "atomic_inc": ("atomicInc", "I", 1), "atomic_dec": ("atomicDec", "I", 1),
+}  # fmt: skip
+"""CUDA's names, the dtypes it has them for, and the number of values."""
 _FLOOR = """
 template <typename T> __device__ T nl_floor_divide(T a, T b) {
     T q = a / b;
@@ -234,6 +241,10 @@ class Translation:
                 if value.name == "":
                     return self._share(target.id, value, indent)
                 return ""
+            if isinstance(value, tuple) and isinstance(getattr(node, "value", None), ast.Attribute):
+                if self.variables.setdefault(target.id, value) != value:
+                    raise self._wrong(node, f"{target.id} is something else already")
+                return ""  # Extents and strides stay what they are.
             if not isinstance(value, Expression):
                 raise self._wrong(node, f"`{ast.unparse(node)}` gives {target.id} no number")
             known = self.variables.get(target.id)
@@ -356,6 +367,9 @@ class Translation:
                 return Expression("(" + " * ".join(owner.shape or ("1",)) + ")", _INT64)
             if name == "shape":
                 return tuple(Expression(one, _INT64) for one in owner.shape)
+            if name == "strides":
+                size = owner.dtype.itemsize
+                return tuple(Expression(f"({one} * {size})", _INT64) for one in owner.strides)
             if name == "ndim":
                 return Expression(str(len(owner.shape)), _INT64, True)
             if name == "dtype":
@@ -451,6 +465,13 @@ class Translation:
             given = node.args[1]
             size = "" if isinstance(given, ast.Constant) and given.value is None else args[1].text
             return ArrayVariable("", np.dtype(args[0].value), (size,), ("1",))
+        if name in _WHOLE_ATOMICS and len(args) >= 3 and isinstance(args[0], ArrayVariable):
+            called_in_c, dtypes, count = _WHOLE_ATOMICS[name]
+            place = self._at(args[0], args[1], node)
+            if place.dtype.char not in dtypes:
+                raise self._wrong(node, f"{name} is for dtypes {', '.join(_C[one] for one in dtypes)}")
+            texts = [f"({c_name(place.dtype)})({one.text})" for one in self._numbers(args[2:], node, count)]
+            return Expression(f"{called_in_c}(&{', '.join((place.text, *texts))})", place.dtype)
         if name in _ATOMICS and len(args) == 3 and isinstance(args[0], ArrayVariable):
             place = self._at(args[0], args[1], node)
             sign = "-" if name == "atomic_sub" else ""
@@ -458,12 +479,8 @@ class Translation:
             return Expression(f"{_ATOMICS[name]}(&{place.text}, {text})", place.dtype)
         if name == "len" and len(args) == 1 and isinstance(args[0], ArrayVariable) and args[0].shape:
             return Expression(args[0].shape[0], _INT64)
-        if name in ("min", "max", "minimum", "maximum") and len(args) == 2:
-            a, b = self._numbers(args, node, 2)
-            both = promoted(a, b)
-            kind, sign = c_name(both.dtype), "<" if name.startswith("min") else ">"
-            left, right = f"({kind})({a.text})", f"({kind})({b.text})"
-            return Expression(f"({right} {sign} {left} ? {right} : {left})", both.dtype, both.weak)
+        if name in ("min", "max", "minimum", "maximum") and len(args) >= 2:
+            return functools.reduce(functools.partial(_extreme, name), self._numbers(args, node, len(args)))
         if name in ("abs", "absolute"):
             (a,) = self._numbers(args, node, 1)
             return Expression(
@@ -524,6 +541,14 @@ def spelled(name: str) -> str:
     ('x', 'new_')
     """
     return name + "_" if name in _WORDS or name.startswith("nl_") else name
+
+
+def _extreme(name: str, a: Expression, b: Expression) -> Expression:
+    """The smaller or the greater of two values."""
+    both = promoted(a, b)
+    kind, sign = c_name(both.dtype), "<" if name.startswith("min") else ">"
+    left, right = f"({kind})({a.text})", f"({kind})({b.text})"
+    return Expression(f"({right} {sign} {left} ? {right} : {left})", both.dtype, both.weak)
 
 
 def promoted(a: Expression, b: Expression) -> Expression:

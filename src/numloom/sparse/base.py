@@ -10,6 +10,7 @@ import math
 import numbers
 import operator
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
@@ -721,6 +722,12 @@ class MatrixMixin:
     def __pow__(self: Any, n: Any) -> Any:
         return self._operate(operator.pow, self, n)
 
+    @property
+    def A(self: Any) -> Any:
+        """The dense array; CuPy's older name of `toarray`."""
+        warnings.warn("`spmatrix.A` is CuPy's older name: use `toarray()`", DeprecationWarning, stacklevel=2)
+        return self.toarray()
+
     def getH(self: Any) -> Any:
         return self.conj().T
 
@@ -816,11 +823,14 @@ def constructed(kind: type, arg1: Any, shape: Any, dtype: Any, copy: bool, optio
     shared = {}
     if not copy and isinstance(arg1, tuple):
         for ours, theirs in zip(_leaves(arg1), _leaves(given), strict=True):
-            if type(ours) is ndarray and ours.ndim == 1 and ours.size:
-                shared[theirs.__array_interface__["data"][0], theirs.shape, theirs.dtype] = ours
-    return host.wrap_sparse(
-        made, lambda x: _either(shared.get((x.__array_interface__["data"][0], x.shape, x.dtype)), x)
-    )
+            if type(ours) is ndarray and ours.size and ours.strides == theirs.strides:
+                shared[_identity(theirs)] = ours
+    return host.wrap_sparse(made, lambda x: _either(shared.get(_identity(x)), x))
+
+
+def _identity(x: Any) -> tuple[Any, ...]:
+    """Which memory an array of NumPy's is, and how it lies there."""
+    return x.__array_interface__["data"][0], x.shape, x.strides, x.dtype
 
 
 def _either(ours: Any, x: Any) -> Any:

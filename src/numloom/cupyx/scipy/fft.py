@@ -97,6 +97,16 @@ fft2, ifft2, rfft2, irfft2, hfft2, ihfft2 = (
 
 __getattr__ = members(__name__)
 
+__ua_domain__ = "numpy.scipy.fft"
+"""What the module stands in for, in ``scipy.fft.set_backend`` and its like."""
+
+
+def __ua_function__(method: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """What a function of ``scipy.fft``'s gives while this module is its backend."""
+    own = globals().get(method.__name__)
+    return NotImplemented if own is None else own(*args, **options)
+
+
 __all__ = [
     "dct", "dctn", "dst", "dstn", "fft", "fft2", "fftfreq", "fftn", "fftshift", "get_fft_plan", "hfft", "hfft2",
     "hfftn", "idct", "idctn", "idst", "idstn", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "ihfft2", "ihfftn",

@@ -18,8 +18,8 @@ HOST: dict[str, str] = {
         make_interp_spline make_lsq_spline pchip pchip_interpolate splantider splder
     """,
     "linalg": """
-        bandwidth block_diag circulant companion convolution_matrix dft expm fiedler fiedler_companion
-        hadamard hankel helmert hilbert khatri_rao leslie lu lu_factor lu_solve solve_triangular toeplitz
+        block_diag circulant companion convolution_matrix dft expm fiedler fiedler_companion
+        hadamard hankel helmert hilbert leslie lu lu_factor lu_solve toeplitz
     """,
     "ndimage": """
         affine_transform binary_closing binary_dilation binary_erosion binary_fill_holes binary_hit_or_miss
@@ -79,7 +79,10 @@ HOST: dict[str, str] = {
 }
 
 OURS: dict[str, dict[str, str]] = {
-    "linalg": {"kron": "numloom.kron"},
+    "linalg": {
+        "kron": "numloom.kron",
+        **{name: f"numloom.cupyx.scipy.ours.{name}" for name in ("bandwidth", "khatri_rao", "solve_triangular")},
+    },
     "special": {"btdtr": "numloom.special.betainc", "btdtri": "numloom.special.betaincinv"},
 }
 """Names by the place where numloom has them."""
