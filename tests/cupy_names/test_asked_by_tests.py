@@ -275,13 +275,16 @@ def test_modules_by_name(tmp_path, capsys):
             import cupy
             assert importlib.import_module("cupy") is cupy
             assert importlib.import_module("cupyx.scipy.ndimage").gaussian_filter
-            with mock.patch("cupy.asnumpy", return_value=3):
-                print(cupy.asnumpy(None), importlib.import_module("numpy").__name__)
+            import importlib.util
+            if importlib.util.find_spec("cupy") is None:  # Else mock asks for CuPy itself.
+                with mock.patch("cupy.asnumpy", return_value=3):
+                    assert cupy.asnumpy(None) == 3
+            print(importlib.import_module("numpy").__name__)
             """
         )
     )
     assert run([str(script)], cupy=True) == 0
-    assert capsys.readouterr().out == "3 numpy\n"
+    assert capsys.readouterr().out == "numpy\n"
     assert importlib.import_module is before
 
 

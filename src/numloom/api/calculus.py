@@ -313,13 +313,19 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     return result
 
 
-def _line(where: Array, x0: Array, x1: Array, y0: Array, y1: Array) -> tuple[Array, Array]:
-    """The slope between two points, and the value there; real and imaginary parts are two lines, as infinities show."""
+def _line(
+    where: Array, x0: Array, x1: Array, y0: Array, y1: Array, inverse: Array | None = None
+) -> tuple[Array, Array]:
+    """The slope between two points, and the value there; real and imaginary parts are two lines, as infinities show.
+
+    Of complex numbers NumPy multiplies by the `inverse` of the distance.
+    """
     if KINDS[y0.code] == "c":
-        parts = [_line(where, x0, x1, *ends) for ends in ((y0.real, y1.real), (y0.imag, y1.imag))]
+        inverse = 1.0 / (x1 - x0)
+        parts = [_line(where, x0, x1, *ends, inverse) for ends in ((y0.real, y1.real), (y0.imag, y1.imag))]
         slope, inside = (_packed(real, imaginary) for real, imaginary in zip(*parts, strict=True))
         return slope, inside
-    slope = (y1 - y0) / (x1 - x0)
+    slope = (y1 - y0) / (x1 - x0) if inverse is None else (y1 - y0) * inverse
     inside = slope * (where - x0) + y0
     other = slope * (where - x1) + y1
     return slope, _choose(inside != inside, _choose((other != other) & (y0 == y1), y0, other), inside)

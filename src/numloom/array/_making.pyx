@@ -280,7 +280,11 @@ cdef object taken_in(np.ndarray host):
         buffer = pool.allocate(size if size else 1)
     except MemoryError:  # Which belongs to the full way.
         return None
-    memcpy(<char*><intptr_t>buffer.ptr, np.PyArray_DATA(host), size)
+    if code == BOOL:  # Any byte but 0 is true.
+        for axis in range(size):
+            (<char*><intptr_t>buffer.ptr)[axis] = (<char*>np.PyArray_DATA(host))[axis] != 0
+    else:
+        memcpy(<char*><intptr_t>buffer.ptr, np.PyArray_DATA(host), size)
     if rank == 1:
         return array_of(new_value(buffer, code, one_tuple((<Py_ssize_t>np.PyArray_DIM(host, 0),)), False))
     shape = tuple([<Py_ssize_t>np.PyArray_DIM(host, axis) for axis in range(rank)])
