@@ -112,7 +112,7 @@ def test_plans(name, shape, dtype, options, planned):
         same(getattr(fft, name)(x, **options), theirs, host)
         with pytest.raises(RuntimeError, match="with block"):
             getattr(fft, name)(x, plan=plan, **options)
-        with pytest.raises(ValueError, match="the transform needs"):
+        with pytest.raises(ValueError, match="do not match"):
             getattr(fft, name)(nl.concatenate([x, x]), **options)
     same(getattr(fft, name)(nl.concatenate([x, x]), **options),
          getattr(newer, name)(np.concatenate([host, host]), **options), host)  # fmt: skip
@@ -121,9 +121,9 @@ def test_plans(name, shape, dtype, options, planned):
 def test_a_plan_of_another_precision_or_kind_is_refused():
     x = nl.ones(8, "D")
     for other in (fft.get_fft_plan(nl.ones(8, "F")), fft.get_fft_plan(x, value_type="C2R"), fft.get_fft_plan(x, 9)):
-        with pytest.raises(ValueError, match="the transform needs"):
+        with pytest.raises(ValueError, match="do not match"):
             fft.fft(x, plan=other)
-        with pytest.raises(ValueError, match="the transform needs"):
+        with pytest.raises(ValueError, match="do not match"):
             fftpack.fft(x, plan=other)
     with pytest.raises(TypeError, match="get_fft_plan"):
         fft.fft(x, plan=3)

@@ -10,7 +10,7 @@ import numpy as np
 
 from numloom.api.calling import Plain, compose_fast, traced, traced_in_place
 from numloom.api.running import deliver
-from numloom.array.convert import from_host
+from numloom.array.convert import asarray, from_host
 from numloom.array.ndarray import assign, assigned_value, bind, later, ndarray, node_of, seen_through, wrap
 from numloom.array.slicing import WaitingBoundError
 from numloom.array.storage import broadcast_value, read, write, write_at
@@ -34,6 +34,8 @@ except ImportError:
 Array = Any
 
 _WHERE = ELEMENTWISE["where"]
+_OF_DEVICES = ("__numloom_array__", "__cupy_get_ndarray__", "__cuda_array_interface__")
+"""What arrays of ours stand behind, or memory of a device: NumPy cannot look."""
 
 ACROSS = 65536
 """Elements from which ``x[:, i]`` of a C-ordered array lies in C order: NumPy's order is read across the rows, which
@@ -82,6 +84,8 @@ def expand_index(item: Any, axis: int, shape: tuple[int, ...]) -> tuple[list[Any
     if kind is not ndarray:
         if kind is bool or kind is np.bool_:
             return [build.full(0, I64, (1 if item else 0,))], 0
+        if any(hasattr(item, name) for name in _OF_DEVICES):
+            return expand_index(asarray(item), axis, shape)
         host = np.asarray(item)
         if not host.size and isinstance(item, (list, tuple)):
             host = host.astype(np.int64)

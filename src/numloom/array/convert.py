@@ -160,6 +160,8 @@ def foreign_operand(value: Any) -> Any:
         return node_of(asarray(value))
     if (meant := stood_for(value)) is not None:
         return node_of(meant)
+    if hasattr(value, "__cuda_array_interface__"):
+        return node_of(asarray(value))
     if hasattr(value, "__array_ufunc__"):
         return NotImplemented  # Dask's arrays, xarray's and pandas' hold ours: the operation is theirs.
     if hasattr(value, "__array__"):

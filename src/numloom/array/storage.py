@@ -23,6 +23,7 @@ from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F32, F64, ITEMSIZES, U8
 from numloom.device.registry import holder, on, several
 from numloom.engine.evaluate import after_record, before_store, download_value, evaluate, leaf_from_host, pin_value
 from numloom.engine.look import put_number
+from numloom.engine.owners import elsewhere
 from numloom.engine.placement import bring_home
 from numloom.engine.routines import Change, call_in_place
 from numloom.graph.build import binary_scalar, cast, copied, full, known_update, leaf, unary, update, view
@@ -387,6 +388,11 @@ def materialize(storage: Storage) -> Node:
 
 def pin(storage: Storage) -> Node:
     """Fix the storage to its buffer for an export; what reads it now runs first. Undo with `unpin`."""
+    with elsewhere([storage.value], writes=True) or nullcontext():  # In a stream's block it may be another stream's.
+        return _pinned(storage)
+
+
+def _pinned(storage: Storage) -> Node:
     lose()
     value = materialize(storage)
     evaluate([])

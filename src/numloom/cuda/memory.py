@@ -728,7 +728,8 @@ class PinnedMemoryPool(_Pool):
 
     def malloc(self, size: int) -> PinnedMemoryPointer:
         """Memory of at least `size` bytes."""
-        return as_bytes(self._of().allocate(int(size)))[: int(size)].view(PinnedMemoryPointer)  # type: ignore[no-any-return]
+        memory = as_bytes(self._of().allocate(int(size))).view(PinnedMemoryPointer)
+        return memory[: int(size)]  # type: ignore[return-value]  # Of a view: else NumPy calls its base an array's base.
 
 
 class _DefaultPinnedPool(PinnedMemoryPool):

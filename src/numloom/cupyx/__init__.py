@@ -1,7 +1,7 @@
 """Layer 13: the names of CuPy's ``cupyx``, as far as they are a few lines over what numloom has."""
 
 from numloom.cupy.synchronizing import DeviceSynchronized, allow_synchronize
-from numloom.cupyx import distributed, jit, profiler, scipy, signal, time
+from numloom.cupyx import distributed, jit, lapack, linalg, profiler, scipy, signal, time
 from numloom.cupyx.names import (
     empty_like_pinned,
     empty_pinned,
@@ -25,6 +25,8 @@ __all__ = [
     "errstate",
     "geterr",
     "jit",
+    "lapack",
+    "linalg",
     "profiler",
     "rsqrt",
     "scatter_add",

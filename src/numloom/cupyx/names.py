@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import TracebackType
 from typing import Any
 
@@ -63,9 +64,9 @@ def empty_pinned(shape: Any, dtype: Any = float, order: str = "C") -> Host:
     """
     kind = np.dtype(dtype)
     extents = as_integers(shape)
-    count = int(np.prod(extents))
-    memory = alloc_pinned_memory(count * kind.itemsize)
-    return np.frombuffer(memory, kind, count).reshape(extents, order=order)  # type: ignore[call-overload, no-any-return]
+    order = order or "C"
+    memory = alloc_pinned_memory(math.prod(extents) * kind.itemsize)
+    return np.ndarray(extents, kind, memory, order=order)  # type: ignore[arg-type]
 
 
 def zeros_pinned(shape: Any, dtype: Any = float, order: str = "C") -> Host:
@@ -76,9 +77,13 @@ def zeros_pinned(shape: Any, dtype: Any = float, order: str = "C") -> Host:
 
 
 def empty_like_pinned(a: Any, dtype: Any = None, order: str = "K", subok: Any = None, shape: Any = None) -> Host:
-    """A NumPy array in pinned memory, of another array's shape and dtype."""
-    fortran = order == "F" or (order in "KA" and a.flags.f_contiguous and not a.flags.c_contiguous)
-    return empty_pinned(a.shape if shape is None else shape, a.dtype if dtype is None else dtype, "FC"[not fortran])
+    """A NumPy array in pinned memory, of another array's shape, dtype and order as `numpy.empty_like` has them."""
+    if subok:
+        raise TypeError("subok=True has no meaning here: pinned memory is an array of NumPy's, no subclass")
+    like = np.lib.stride_tricks.as_strided(np.empty(1, a.dtype), a.shape, a.strides)  # Its bytes are never looked at.
+    model = np.empty_like(like, dtype, order or "K", False, shape)  # type: ignore[call-overload]
+    memory = alloc_pinned_memory(model.nbytes)
+    return np.ndarray(model.shape, model.dtype, memory, strides=model.strides)
 
 
 def zeros_like_pinned(a: Any, dtype: Any = None, order: str = "K", subok: Any = None, shape: Any = None) -> Host:

@@ -36,12 +36,15 @@ def kron(A: Any, B: Any, format: str | None) -> Any:
     if not _is_ours(A, B):
         return NotImplemented
     a, b = triples(A), triples(B)
-    if format is None and 2 * b.data.shape[0] >= B.shape[0] * B.shape[1]:
+    nothing = not (a.data.shape[0] and b.data.shape[0])  # SciPy makes such a one anew, of float64.
+    if format is None and not nothing and 2 * b.data.shape[0] >= B.shape[0] * B.shape[1]:
         format = "csr"
     shape = (A.shape[0] * B.shape[0], A.shape[1] * B.shape[1])
     row = (a.row.astype(np.int64) * B.shape[0])[:, None] + b.row
     col = (a.col.astype(np.int64) * B.shape[1])[:, None] + b.col
     data = a.data[:, None] * b.data
+    if nothing:
+        data = data.astype(np.float64)
     return _coo(Triples(row.ravel(), col.ravel(), data.ravel(), shape), A._is_array or B._is_array, format)
 
 

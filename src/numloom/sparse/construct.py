@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from numloom.random.generator import Generator
+from numloom.random.legacy import RandomState
 from numloom.sparse import combining, host
 from numloom.sparse.base import SparseBase
 from numloom.sparse.where import on_device
@@ -71,7 +73,7 @@ def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: str | N
 
 def random_array(shape: Any, **options: Any) -> Any:
     """A sparse array of random numbers at random places; options and draws are those of SciPy's `random_array`."""
-    return host.call(scipy.sparse.random_array, shape, **options)
+    return host.call(scipy.sparse.random_array, shape, **_drawing(options))
 
 
 def random(
@@ -81,12 +83,23 @@ def random(
     """A sparse matrix of random numbers at random places; draws are SciPy's."""
     if rng is not None:
         options["rng"] = rng
-    return host.call(scipy.sparse.random, m, n, density, format, dtype, data_rvs=data_rvs, **options)
+    return host.call(scipy.sparse.random, m, n, density, format, dtype, data_rvs=data_rvs, **_drawing(options))
 
 
-def rand(m: int, n: int, density: float = 0.01, format: str = "coo", dtype: Any = None, rng: Any = None) -> Any:
+def _drawing(options: dict[str, Any]) -> dict[str, Any]:
+    """The options, with a generator of NumPy's, seeded by a draw, for each of ours."""
+    return {
+        name: np.random.default_rng(int(each.integers(2**63))) if isinstance(each, Generator)
+        else np.random.RandomState(int(each.randint(0, 2**32))) if isinstance(each, RandomState) else each
+        for name, each in options.items()
+    }  # fmt: skip
+
+
+def rand(
+    m: int, n: int, density: float = 0.01, format: str = "coo", dtype: Any = None, rng: Any = None, **options: Any
+) -> Any:
     """A sparse matrix of uniform random numbers at random places; draws are SciPy's."""
-    return random(m, n, density, format, dtype, rng)
+    return random(m, n, density, format, dtype, rng, **options)
 
 
 def kron(A: Any, B: Any, format: str | None = None) -> Any:

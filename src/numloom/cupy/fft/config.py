@@ -6,11 +6,37 @@ nothing to bound or to clear here.
 
 from __future__ import annotations
 
+import sys
+import warnings
+from types import ModuleType
+from typing import Any
+
 KEPT = 64
-enable_nd_planning = True
-"""Whatever it says, a transform over several axes is one plan where cuFFT can describe it."""
 use_multi_gpus = False
 """A transform runs on one GPU: split it, or use a process for each GPU (`numloom.distributed`)."""
+_settings: dict[str, Any] = {"enable_nd_planning": True}
+
+
+class _Config(ModuleType):
+    """The module's class: a setting that is read or set says that it is deprecated, as in CuPy 14."""
+
+    @property
+    def enable_nd_planning(self) -> Any:
+        """Whatever it says, a transform over several axes is one plan where cuFFT can describe it."""
+        _tell("enable_nd_planning")
+        return _settings["enable_nd_planning"]
+
+    @enable_nd_planning.setter
+    def enable_nd_planning(self, value: Any) -> None:
+        _tell("enable_nd_planning")
+        _settings["enable_nd_planning"] = value
+
+
+def _tell(name: str) -> None:
+    warnings.warn(f"cupy.fft.config.{name} is deprecated and changes nothing", DeprecationWarning, stacklevel=3)
+
+
+sys.modules[__name__].__class__ = _Config
 
 
 class PlanCache:
@@ -42,6 +68,10 @@ class PlanCache:
 
     def get_curr_memsize(self) -> int:
         """Bytes of the GPU that plans hold: none."""
+        return 0
+
+    def get_curr_size(self) -> int:
+        """Plans that could be given back: none."""
         return 0
 
     def clear(self) -> None:
@@ -100,7 +130,8 @@ def show_plan_cache_info() -> None:
 
 
 __all__ = [
-    "PlanCache", "clear_plan_cache", "enable_nd_planning", "get_plan_cache", "get_plan_cache_max_memsize",
+    "PlanCache", "clear_plan_cache", "get_plan_cache", "get_plan_cache_max_memsize",
     "get_plan_cache_size", "set_plan_cache_max_memsize", "set_plan_cache_size", "show_plan_cache_info",
     "use_multi_gpus",
 ]  # fmt: skip
+__all__ += ["enable_nd_planning"]  # noqa: F822

@@ -8,8 +8,8 @@ from typing import Any
 
 from numloom.array.convert import asarray
 from numloom.base.integers import as_integer
+from numloom.cupy.fft.plans import Plan, check, get_fft_plan
 from numloom.cupyx.scipy.lookup import members
-from numloom.cupyx.scipy.plans import Plan, check, get_fft_plan
 from numloom.fft.frequencies import fftfreq, fftshift, ifftshift, rfftfreq
 from numloom.fft.uarray import scipy_backend
 

@@ -10,8 +10,8 @@ from numloom.api.joining import concatenate
 from numloom.api.padding import pad
 from numloom.array.convert import asarray
 from numloom.base.integers import as_integer
+from numloom.cupy.fft.plans import Plan, get_fft_plan
 from numloom.cupyx.scipy import fft as newer
-from numloom.cupyx.scipy.plans import Plan, get_fft_plan
 
 Array = Any
 

@@ -90,12 +90,15 @@ def call(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str,
     """
     names = _parameters(function) if any(isinstance(each, ndarray) for each in args) else ()
     filled: Filled = []
+    copies: dict[int, Any] = {}
 
     def prepared(name: str, value: Any) -> Any:
         if name in _FILLED and isinstance(value, tuple):
             return tuple(prepared(name, each) for each in value)
-        if name not in _FILLED or not isinstance(value, ndarray):
+        if not isinstance(value, ndarray):
             return to_host(value)
+        if name not in _FILLED:  # One copy of one array: SciPy asks whether two arguments are the same.
+            return copies[id(value)] if id(value) in copies else copies.setdefault(id(value), to_host(value))
         filled.append((value, np.array(value.get())))
         return filled[-1][1]
 
@@ -170,6 +173,9 @@ class Held:
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self.__dict__["_held"], name, to_host(value))
+
+    def __reduce__(self) -> Any:
+        return held, (self.__dict__["_held"],)
 
     def __dir__(self) -> list[str]:
         return dir(self.__dict__["_held"])

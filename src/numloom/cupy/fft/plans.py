@@ -111,6 +111,11 @@ def _type_of(name: str) -> str:
     return "C2R" if stem in _TO_REAL else "R2C" if stem in _FROM_REAL else "C2C"
 
 
+def is_entered() -> bool:
+    """Whether there is a ``with`` block of a plan."""
+    return bool(_entered.get())
+
+
 def check(name: str, x: Any, lengths: Any, axes: Any, plan: Any) -> None:
     """Refuse a transform that is not like the plan given for it, or like that of the ``with`` block.
 
@@ -127,13 +132,13 @@ def check(name: str, x: Any, lengths: Any, axes: Any, plan: Any) -> None:
     if plan is None and not entered:
         return
     if plan is not None and entered:
-        raise RuntimeError("there is a plan as an argument and one of the with block: leave one of them out")
+        raise RuntimeError("Use the cuFFT plan either as an argument or in a with block: there are both, leave one out")
     plan = entered[-1] if plan is None else plan
     if not isinstance(plan, Plan):
         raise TypeError(f"plan is what get_fft_plan gives, not {type(plan).__name__}")
     needed = _plan(x, lengths, axes, _type_of(name))
     if needed != plan:
-        raise ValueError(f"the transform needs {needed}, and the plan is {plan}: make one for this array and call")
+        raise ValueError(f"The cuFFT plan and a.shape do not match: {needed} is needed, {plan} is given")
 
 
-__all__ = ["Plan", "check", "get_fft_plan"]
+__all__ = ["Plan", "check", "get_fft_plan", "is_entered"]
