@@ -92,8 +92,6 @@ CALLS: dict[str, dict[str, str]] = {
         "affine_transform": "im, shear",
         "find_objects": "labels",
         "generate_binary_structure": "2, 1",
-        "generic_filter": "im, max, 3",
-        "generic_filter1d": "im, double, 1",
         "generic_gradient_magnitude": "im, derivative",
         "generic_laplace": "im, derivative",
         "histogram": "im, 0.0, 1.0, 4",

@@ -26,7 +26,7 @@ HOST: dict[str, str] = {
         binary_opening binary_propagation black_tophat center_of_mass convolve convolve1d correlate
         correlate1d distance_transform_edt extrema find_objects fourier_ellipsoid fourier_gaussian
         fourier_shift fourier_uniform gaussian_filter gaussian_filter1d gaussian_gradient_magnitude
-        gaussian_laplace generate_binary_structure generic_filter generic_filter1d generic_gradient_magnitude
+        gaussian_laplace generate_binary_structure generic_gradient_magnitude
         generic_laplace grey_closing grey_dilation grey_erosion grey_opening histogram iterate_structure label
         labeled_comprehension laplace map_coordinates maximum maximum_filter maximum_filter1d maximum_position
         mean median median_filter minimum minimum_filter minimum_filter1d minimum_position
@@ -83,6 +83,7 @@ OURS: dict[str, dict[str, str]] = {
         "kron": "numloom.kron",
         **{name: f"numloom.cupyx.scipy.ours.{name}" for name in ("bandwidth", "khatri_rao", "solve_triangular")},
     },
+    "ndimage": {name: f"numloom.cupyx.scipy.windows.{name}" for name in ("generic_filter", "generic_filter1d")},
     "special": {"btdtr": "numloom.special.betainc", "btdtri": "numloom.special.betaincinv"},
 }
 """Names by the place where numloom has them."""
