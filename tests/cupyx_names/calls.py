@@ -84,7 +84,6 @@ CALLS: dict[str, dict[str, str]] = {
                 "binary_hit_or_miss",
                 "binary_fill_holes",
                 "binary_propagation",
-                "distance_transform_edt",
                 "label",
             ],
             "mask",

@@ -24,7 +24,7 @@ HOST: dict[str, str] = {
     "ndimage": """
         affine_transform binary_closing binary_dilation binary_erosion binary_fill_holes binary_hit_or_miss
         binary_opening binary_propagation black_tophat center_of_mass convolve convolve1d correlate
-        correlate1d distance_transform_edt extrema find_objects fourier_ellipsoid fourier_gaussian
+        correlate1d extrema find_objects fourier_ellipsoid fourier_gaussian
         fourier_shift fourier_uniform gaussian_filter gaussian_filter1d gaussian_gradient_magnitude
         gaussian_laplace generate_binary_structure generic_gradient_magnitude
         generic_laplace grey_closing grey_dilation grey_erosion grey_opening histogram iterate_structure label
@@ -83,7 +83,10 @@ OURS: dict[str, dict[str, str]] = {
         "kron": "numloom.kron",
         **{name: f"numloom.cupyx.scipy.ours.{name}" for name in ("bandwidth", "khatri_rao", "solve_triangular")},
     },
-    "ndimage": {name: f"numloom.cupyx.scipy.windows.{name}" for name in ("generic_filter", "generic_filter1d")},
+    "ndimage": {
+        "distance_transform_edt": "numloom.cupyx.scipy.distances.distance_transform_edt",
+        **{name: f"numloom.cupyx.scipy.windows.{name}" for name in ("generic_filter", "generic_filter1d")},
+    },
     "special": {"btdtr": "numloom.special.betainc", "btdtri": "numloom.special.betaincinv"},
 }
 """Names by the place where numloom has them."""
@@ -108,14 +111,12 @@ LACKED: dict[str, dict[str, str]] = {
 
 IDLE: dict[str, tuple[str, ...]] = {
     "ndimage.affine_transform": ("texture_memory", "float64_coords"),
-    "ndimage.distance_transform_edt": ("block_params", "float64_distances"),
     "ndimage.value_indices": ("adaptive_index_dtype",),
 }
 """Keywords of CuPy's alone, which choose how it computes: they mean nothing to SciPy, which computes in float64."""
 
 RENAMED: dict[str, dict[str, str]] = {
     "linalg.expm": {"a": "A"},
-    "ndimage.distance_transform_edt": {"image": "input"},
     "signal.symiirorder1": {"input": "signal"},
     "spatial.distance.jensenshannon": {"u": "p", "v": "q"},
 }
