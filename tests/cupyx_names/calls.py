@@ -101,7 +101,6 @@ CALLS: dict[str, dict[str, str]] = {
         "rank_filter": "im, 2, 3",
         "rotate": "im, 30.0",
         "shift": "im, 0.4",
-        "value_indices": "labels",
         "zoom": "im, 1.5",
     },
     "interpolate": {

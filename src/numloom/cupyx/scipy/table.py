@@ -32,7 +32,7 @@ HOST: dict[str, str] = {
         mean median median_filter minimum minimum_filter minimum_filter1d minimum_position
         morphological_gradient morphological_laplace percentile_filter prewitt rank_filter rotate shift sobel
         spline_filter spline_filter1d standard_deviation sum sum_labels uniform_filter uniform_filter1d
-        value_indices variance white_tophat zoom
+        variance white_tophat zoom
     """,
     "signal": """
         BadCoefficients CZT StateSpace TransferFunction ZerosPolesGain ZoomFFT abcd_normalize argrelextrema
@@ -85,6 +85,7 @@ OURS: dict[str, dict[str, str]] = {
     },
     "ndimage": {
         "distance_transform_edt": "numloom.cupyx.scipy.distances.distance_transform_edt",
+        "value_indices": "numloom.cupyx.scipy.ours.value_indices",
         **{name: f"numloom.cupyx.scipy.windows.{name}" for name in ("generic_filter", "generic_filter1d")},
     },
     "special": {"btdtr": "numloom.special.betainc", "btdtri": "numloom.special.betaincinv"},
@@ -111,7 +112,6 @@ LACKED: dict[str, dict[str, str]] = {
 
 IDLE: dict[str, tuple[str, ...]] = {
     "ndimage.affine_transform": ("texture_memory", "float64_coords"),
-    "ndimage.value_indices": ("adaptive_index_dtype",),
 }
 """Keywords of CuPy's alone, which choose how it computes: they mean nothing to SciPy, which computes in float64."""
 
