@@ -13,6 +13,10 @@ import numloom.cupy as cp
 from numloom.cupyx.scipy import ndimage, windows
 
 scipys = pytest.importorskip("scipy.ndimage")
+pytestmark = [
+    pytest.mark.compiler,
+    pytest.mark.skipif(nl.config.cpu_compile == "never", reason="users' kernels are compiled"),
+]
 MODES = ("reflect", "constant", "nearest", "mirror", "wrap")
 
 SPREAD = r"""extern "C" __global__ void spread(const double* w, int n, double* result) {
