@@ -88,6 +88,9 @@ OURS: dict[str, dict[str, str]] = {
         "value_indices": "numloom.cupyx.scipy.ours.value_indices",
         **{name: f"numloom.cupyx.scipy.windows.{name}" for name in ("generic_filter", "generic_filter1d")},
     },
+    "signal": {
+        name: f"numloom.cupyx.scipy.signal.wavelets.{name}" for name in ("cwt", "morlet", "morlet2", "qmf", "ricker")
+    },
     "special": {"btdtr": "numloom.special.betainc", "btdtri": "numloom.special.betaincinv"},
 }
 """Names by the place where numloom has them."""
@@ -95,10 +98,7 @@ OURS: dict[str, dict[str, str]] = {
 ELSEWHERE: dict[str, dict[str, str]] = {"spatial.distance": {"distance_matrix": "scipy.spatial.distance_matrix"}}
 """Names by the place where SciPy has them, if it is not the module of the same name."""
 
-_WAVELET = "SciPy has it no more; PyWavelets has wavelets, for x.get()"
-
 LACKED: dict[str, dict[str, str]] = {
-    "signal": dict.fromkeys(("cwt", "morlet", "morlet2", "qmf", "ricker"), _WAVELET),
     "spatial.distance": {
         "hellinger": "SciPy has none; write it with numloom.sqrt and numloom.linalg.norm",
         "kl_divergence": "SciPy has none; write it with numloom.special.rel_entr(u, v).sum()",
