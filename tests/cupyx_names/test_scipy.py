@@ -82,7 +82,6 @@ def test_names_of_numlooms_own() -> None:
 
 def test_names_that_are_not_there_say_what_to_use() -> None:
     for module, name, cure in (
-        (cupyx.scipy.signal, "cwt", "PyWavelets"),
         (cupyx.scipy.spatial.distance, "hellinger", "sqrt"),
         (cupyx.scipy.special, "sph_harm", "sph_harm_y"),
         (cupyx.scipy.ndimage, "gaussian_filte", "did you mean 'gaussian_filter'"),

@@ -42,7 +42,19 @@ def installed(*specifiers: str) -> bool:
 
 def with_requires(*requirements: str) -> Callable[[Test], Test]:
     """A decorator: the test is skipped where packages are not installed in these versions."""
-    return unittest.skipUnless(installed(*requirements), f"requires: {', '.join(requirements)}")
+    return _skipped(not installed(*requirements), f"requires: {', '.join(requirements)}")
+
+
+def _skipped(condition: bool, reason: str) -> Callable[[Test], Test]:
+    """A decorator that skips a test or a class of them; of the classes that pytest alone runs, by its mark."""
+
+    def marked(test: Test) -> Test:
+        if isinstance(test, type) and not issubclass(test, unittest.TestCase):
+            result: Test = importlib.import_module("pytest").mark.skipif(condition, reason=reason)(test)
+            return result
+        return unittest.skipIf(condition, reason)(test)
+
+    return marked
 
 
 def numpy_satisfies(version_range: str) -> bool:
@@ -52,7 +64,7 @@ def numpy_satisfies(version_range: str) -> bool:
 
 def multi_gpu(gpu_num: int) -> Callable[[Test], Test]:
     """A decorator: the test is skipped where there are fewer devices."""
-    return unittest.skipIf(device_count() < gpu_num, f"needs {gpu_num} devices")
+    return _skipped(device_count() < gpu_num, f"needs {gpu_num} devices")
 
 
 def slow(*args: Any, **kwargs: Any) -> Any:

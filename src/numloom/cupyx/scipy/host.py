@@ -110,8 +110,9 @@ def call(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str,
 
 
 def hosted(
-    function: Callable[..., Any], name: str, idle: tuple[str, ...] = (), renamed: Mapping[str, str] | None = None
-) -> Callable[..., Any]:
+    function: Callable[..., Any], name: str, idle: tuple[str, ...] = (), renamed: Mapping[str, str] | None = None,
+    adapted: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+) -> Callable[..., Any]:  # fmt: skip
     """SciPy's function for our arrays.
 
     Parameters
@@ -122,9 +123,10 @@ def hosted(
         What it is called.
     idle : tuple of str
         Keywords of CuPy's alone, that choose how it computes and not what: they are taken and mean nothing.
-
     renamed : mapping, optional
         SciPy's names of parameters by CuPy's.
+    adapted : callable, optional
+        What gives new values for arguments, or refuses them: it gets those that were given by their names.
 
     Returns
     -------
@@ -135,6 +137,10 @@ def hosted(
 
     def on_host(*args: Any, **options: Any) -> Any:
         wanted = {names.get(key, key): each for key, each in options.items() if key not in idle}
+        if adapted is not None:
+            given = inspect.signature(function).bind(*args, **wanted)
+            given.arguments.update(adapted({**options, **given.arguments}))
+            args, wanted = given.args, given.kwargs
         return call(function, args, wanted)
 
     on_host.__name__ = on_host.__qualname__ = name

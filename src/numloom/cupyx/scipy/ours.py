@@ -124,4 +124,43 @@ def solve_triangular(
     return result[..., 0] if vectors else result
 
 
-__all__ = ["bandwidth", "khatri_rao", "solve_triangular"]
+def value_indices(
+    arr: Any, *, ignore_value: int | None = None, adaptive_index_dtype: bool = False
+) -> dict[int, tuple[Array, ...]]:
+    """Where in an array of integers each of its values is; on the host, by SciPy.
+
+    Parameters
+    ----------
+    arr : array_like
+        Of integers.
+    ignore_value : int, optional
+        A value that is left out.
+    adaptive_index_dtype : bool
+        Whether indices have the smallest signed integers that hold the array's shape; else they are int64.
+
+    Returns
+    -------
+    dict
+        By the value a tuple with the indices along each axis.
+
+    Raises
+    ------
+    ValueError
+        If the array is not of integers.
+
+    Examples
+    --------
+    >>> value_indices([7, 4, 7], adaptive_index_dtype=True)[7]
+    (array([0, 2], dtype=int8),)
+    """
+    from scipy.ndimage import value_indices as scipys
+
+    array = asarray(arr)
+    found: dict[int, tuple[Array, ...]] = call(scipys, (array,), {"ignore_value": ignore_value})
+    if not adaptive_index_dtype:
+        return found
+    dtype = np.min_scalar_type(-max(array.shape, default=0) - 1)
+    return {value: tuple(along.astype(dtype) for along in indices) for value, indices in found.items()}
+
+
+__all__ = ["bandwidth", "khatri_rao", "solve_triangular", "value_indices"]

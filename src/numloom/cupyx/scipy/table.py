@@ -24,15 +24,15 @@ HOST: dict[str, str] = {
     "ndimage": """
         affine_transform binary_closing binary_dilation binary_erosion binary_fill_holes binary_hit_or_miss
         binary_opening binary_propagation black_tophat center_of_mass convolve convolve1d correlate
-        correlate1d distance_transform_edt extrema find_objects fourier_ellipsoid fourier_gaussian
+        correlate1d extrema find_objects fourier_ellipsoid fourier_gaussian
         fourier_shift fourier_uniform gaussian_filter gaussian_filter1d gaussian_gradient_magnitude
-        gaussian_laplace generate_binary_structure generic_filter generic_filter1d generic_gradient_magnitude
+        gaussian_laplace generate_binary_structure generic_gradient_magnitude
         generic_laplace grey_closing grey_dilation grey_erosion grey_opening histogram iterate_structure label
         labeled_comprehension laplace map_coordinates maximum maximum_filter maximum_filter1d maximum_position
         mean median median_filter minimum minimum_filter minimum_filter1d minimum_position
         morphological_gradient morphological_laplace percentile_filter prewitt rank_filter rotate shift sobel
         spline_filter spline_filter1d standard_deviation sum sum_labels uniform_filter uniform_filter1d
-        value_indices variance white_tophat zoom
+        variance white_tophat zoom
     """,
     "signal": """
         BadCoefficients CZT StateSpace TransferFunction ZerosPolesGain ZoomFFT abcd_normalize argrelextrema
@@ -83,6 +83,14 @@ OURS: dict[str, dict[str, str]] = {
         "kron": "numloom.kron",
         **{name: f"numloom.cupyx.scipy.ours.{name}" for name in ("bandwidth", "khatri_rao", "solve_triangular")},
     },
+    "ndimage": {
+        "distance_transform_edt": "numloom.cupyx.scipy.distances.distance_transform_edt",
+        "value_indices": "numloom.cupyx.scipy.ours.value_indices",
+        **{name: f"numloom.cupyx.scipy.windows.{name}" for name in ("generic_filter", "generic_filter1d")},
+    },
+    "signal": {
+        name: f"numloom.cupyx.scipy.signal.wavelets.{name}" for name in ("cwt", "morlet", "morlet2", "qmf", "ricker")
+    },
     "special": {"btdtr": "numloom.special.betainc", "btdtri": "numloom.special.betaincinv"},
 }
 """Names by the place where numloom has them."""
@@ -90,10 +98,7 @@ OURS: dict[str, dict[str, str]] = {
 ELSEWHERE: dict[str, dict[str, str]] = {"spatial.distance": {"distance_matrix": "scipy.spatial.distance_matrix"}}
 """Names by the place where SciPy has them, if it is not the module of the same name."""
 
-_WAVELET = "SciPy has it no more; PyWavelets has wavelets, for x.get()"
-
 LACKED: dict[str, dict[str, str]] = {
-    "signal": dict.fromkeys(("cwt", "morlet", "morlet2", "qmf", "ricker"), _WAVELET),
     "spatial.distance": {
         "hellinger": "SciPy has none; write it with numloom.sqrt and numloom.linalg.norm",
         "kl_divergence": "SciPy has none; write it with numloom.special.rel_entr(u, v).sum()",
@@ -107,14 +112,11 @@ LACKED: dict[str, dict[str, str]] = {
 
 IDLE: dict[str, tuple[str, ...]] = {
     "ndimage.affine_transform": ("texture_memory", "float64_coords"),
-    "ndimage.distance_transform_edt": ("block_params", "float64_distances"),
-    "ndimage.value_indices": ("adaptive_index_dtype",),
 }
 """Keywords of CuPy's alone, which choose how it computes: they mean nothing to SciPy, which computes in float64."""
 
 RENAMED: dict[str, dict[str, str]] = {
     "linalg.expm": {"a": "A"},
-    "ndimage.distance_transform_edt": {"image": "input"},
     "signal.symiirorder1": {"input": "signal"},
     "spatial.distance.jensenshannon": {"u": "p", "v": "q"},
 }
