@@ -83,7 +83,9 @@ OURS: dict[str, dict[str, str]] = {
         "kron": "numloom.kron",
         **{name: f"numloom.cupyx.scipy.ours.{name}" for name in ("bandwidth", "khatri_rao", "solve_triangular")},
     },
-    "special": {"btdtr": "numloom.special.betainc", "btdtri": "numloom.special.betaincinv"},
+    "special": {
+        name: f"numloom.cupyx.scipy.special.{own}" for name, own in (("btdtr", "betainc"), ("btdtri", "betaincinv"))
+    },
 }
 """Names by the place where numloom has them."""
 
