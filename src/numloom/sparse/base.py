@@ -597,7 +597,7 @@ class SparseBase:
         axis = _axis(axis)
         if isinstance(axis, int) and not -self.ndim <= axis < self.ndim:
             raise ValueError(f"axis out of bounds: {axis} of {self.ndim} axes")
-        return self._apply("count_nonzero", axis)
+        return self._apply("count_nonzero", None if self.ndim == 1 else axis)
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool = False) -> Any:
         wanted = self._wanted(shape)
