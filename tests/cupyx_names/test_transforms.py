@@ -158,3 +158,53 @@ def test_next_fast_len():
     assert fft.next_fast_len(0) == 0
     with pytest.raises(ValueError, match="-1"):
         fft.next_fast_len(-1)
+
+
+REAL = ("dct", "idct", "dst", "idst")
+
+
+@pytest.mark.parametrize("dtype", ["?", "i2", "e", "f", "d", "F", "D"])
+@pytest.mark.parametrize("norm", [None, "ortho", "forward", "backward"])
+@pytest.mark.parametrize("type", [1, 2, 3, 4])
+@pytest.mark.parametrize("name", REAL)
+def test_real_transforms_of_every_type(name, type, norm, dtype):
+    """CuPy has types 2 and 3 alone; ours are SciPy's, in any layout."""
+    whole = numbers((7, 12), dtype)
+    for host in (whole, whole[::-2, 1:10:3], whole.T, np.asfortranarray(whole), np.broadcast_to(whole[0], (3, 12))):
+        x = nl.asarray(whole)
+        if host.shape == (4, 3):
+            x = x[::-2, 1:10:3]
+        elif host.shape == (12, 7):
+            x = x.T
+        elif host.shape == (3, 12):
+            x = nl.broadcast_to(x[0], (3, 12))
+        for options in ({}, {"axis": 0}, {"n": 5}, {"n": 16, "axis": 0}, {"orthogonalize": norm != "ortho"}):
+            for overwrite_x in (False, True):
+                options |= {"type": type, "norm": norm, "overwrite_x": overwrite_x}
+                theirs = getattr(newer, name)(host.copy(), **options)
+                same(getattr(fft, name)(x, **options), theirs, host)
+        np.testing.assert_array_equal(x.get(), host)
+
+
+@pytest.mark.parametrize("type", [1, 4])
+@pytest.mark.parametrize("name", ["dctn", "idctn", "dstn", "idstn"])
+def test_real_transforms_of_several_axes(name, type):
+    host = numbers((3, 4, 5), "d")
+    x = nl.array(host)
+    for options in ({}, {"axes": (2, 0)}, {"s": (6, 2)}, {"s": (-1, 7), "axes": (0, 1)}, {"s": -1}, {"norm": "ortho"}):
+        same(getattr(fft, name)(x, type, **options), getattr(newer, name)(host, type, **options), host)
+
+
+def test_a_length_of_minus_one_keeps_an_axis():
+    host = numbers((3, 4), "D")
+    x = nl.array(host)
+    for name in ("fftn", "ifftn", "irfftn", "hfftn", "dctn"):
+        for options in ({"s": (-1, -1)}, {"s": (-1, 3)}, {"s": -1}, {"s": (5, -1), "axes": (1, 0)}):
+            same(getattr(fft, name)(x, **options), getattr(newer, name)(host, **options), host)
+        for lengths, words in (((-2, 3), "data points"), ((0, 5), "data points"), ((1.5, 2.5), "iterable of integers"),
+                               ((1, 2, 3), "more axes than are present")):  # fmt: skip
+            with pytest.raises(ValueError, match=words):
+                getattr(fft, name)(x, s=lengths)
+    for name in ("fft", "dct"):
+        with pytest.raises(ValueError, match="data points"):
+            getattr(fft, name)(x, n=-1)

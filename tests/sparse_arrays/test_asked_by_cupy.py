@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import numloom as nl
+from numloom import sparse
 
 
 def test_diagonals_are_shared_unless_copied() -> None:
@@ -23,3 +24,29 @@ def test_a_is_the_older_name_of_toarray() -> None:
         dense = matrix.A
     np.testing.assert_array_equal(nl.asnumpy(dense), np.eye(2))
     assert not hasattr(nl.sparse.csr_array(nl.eye(2)), "A")
+
+
+def test_prune_drops_what_lies_beyond_the_last_row() -> None:
+    a = sparse.csr_array((nl.array([1.0, 2, 3]), nl.array([0, 1, 2]), nl.array([0, 1, 2, 3])), shape=(3, 3))
+    a.prune()
+    assert a.data.shape == (3,)
+    a.data, a.indices = nl.array([1.0, 2, 3, 99, 99]), nl.array([0, 1, 2, 7, 7])
+    a.prune()
+    assert a.data.tolist() == [1, 2, 3] and a.indices.tolist() == [0, 1, 2]
+    assert nl.asnumpy(a.toarray()).tolist() == np.diag([1.0, 2, 3]).tolist()
+    a.data = nl.array([1.0])
+    with pytest.raises(ValueError, match="should have 3 elements"):
+        a.prune()
+
+
+def test_axes_of_one_row_and_a_diagonal_of_one_axis() -> None:
+    for kind in (sparse.csr_array, sparse.coo_array):
+        row = kind((nl.array([1.0, 0, 2]), (nl.array([0, 1, 3]),)), shape=(5,))
+        assert [int(row.count_nonzero(axis=axis)) for axis in (None, 0, -1, (0,))] == [2] * 4
+        with pytest.raises(ValueError, match="axis out of bounds"):
+            row.count_nonzero(axis=1)
+        square = kind(nl.zeros((3, 3)))
+        with pytest.raises(ValueError, match="0-d or 1-d"):
+            square.setdiag(nl.ones((2, 2)))
+        square.setdiag(nl.array([1.0, 2, 3]))
+        assert nl.asnumpy(square.diagonal()).tolist() == [1, 2, 3]

@@ -29,9 +29,11 @@ def _prepared(x: Any) -> Array:
 
 
 def _axes(array: Array, s: Any, axes: Any) -> tuple[Any, Any]:
-    """Lengths and axes by SciPy's rules: lengths alone belong to the last axes, an axis comes once."""
+    """Lengths and axes as in SciPy: lengths alone belong to the last axes, an axis comes once; -1 keeps its length."""
     if s is not None:
-        s = [s] if is_single(s) else list(s)
+        s = _whole([s] if is_single(s) else list(s))
+        if axes is None and len(s) > array.ndim:
+            raise ValueError(f"shape requires more axes than are present: {len(s)} lengths for {array.ndim} axes")
     if axes is None:
         axes = list(range(array.ndim)) if s is None else list(range(array.ndim - len(s), array.ndim))
     axes = list(as_integers(axes, as_integer))
@@ -39,7 +41,16 @@ def _axes(array: Array, s: Any, axes: Any) -> tuple[Any, Any]:
         raise ValueError("axes exceeds dimensionality of input")
     if len({axis % array.ndim for axis in axes}) != len(axes):
         raise ValueError("all axes must be unique")
+    if s is not None and len(s) == len(axes):
+        s = [array.shape[axis] if n == -1 else n for n, axis in zip(s, axes, strict=True)]
     return s, axes
+
+
+def _whole(lengths: list[Any]) -> list[int]:
+    try:
+        return list(as_integers(lengths, as_integer))
+    except TypeError:
+        raise ValueError(f"shape must be a scalar or iterable of integers, got {lengths}") from None
 
 
 def _one(name: str) -> Callable[..., Array]:
@@ -89,7 +100,10 @@ def _real(name: str, several: bool) -> Callable[..., Array]:
 
     def run(x: Any, type: int, s: Any, axes: Any, norm: Any, orthogonalize: Any) -> Array:
         array = _prepared(x)
-        s, axes = _axes(array, s, axes)
+        if several:
+            s, axes = _axes(array, s, axes)
+        else:  # There -1 is no length.
+            _, axes = _axes(array, None, axes)
         if s is not None:
             transforms.check_lengths(s, norm)
             array = transforms.fitted(array, {axis % array.ndim: n for axis, n in zip(axes, s, strict=True)})

@@ -584,13 +584,20 @@ class SparseBase:
         return self._apply("diagonal", k)
 
     def setdiag(self, values: Any, k: int = 0) -> None:
+        if np.ndim(values) > 1:
+            raise ValueError(f"values must be 0-d or 1-d, got shape {np.shape(values)}: give one diagonal")
         self._change("setdiag", values, k)
 
     def nonzero(self) -> Any:
         return self._apply("nonzero")
 
     def count_nonzero(self, axis: Any = None) -> Any:
-        return self._apply("count_nonzero", _axis(axis))
+        if isinstance(axis, tuple) and len(axis) == 1:
+            (axis,) = axis
+        axis = _axis(axis)
+        if isinstance(axis, int) and not -self.ndim <= axis < self.ndim:
+            raise ValueError(f"axis out of bounds: {axis} of {self.ndim} axes")
+        return self._apply("count_nonzero", None if self.ndim == 1 else axis)
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool = False) -> Any:
         wanted = self._wanted(shape)

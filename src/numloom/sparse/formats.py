@@ -116,7 +116,17 @@ class _Compressed(_EntryFormat):
         return made
 
     def prune(self) -> None:
-        """Drop what lies beyond the last row; the arrays never hold such."""
+        """Drop what lies beyond the last row, as arrays that were put in may have."""
+        if in_tree(self):  # What it traces has no such.
+            return
+        used = int(self.indptr[-1])
+        if min(len(self.data), len(self.indices)) < used:
+            raise ValueError(
+                f"indices and data should have {used} elements, as indptr says, got {len(self.indices)} and "
+                f"{len(self.data)}"
+            )
+        if max(len(self.data), len(self.indices)) > used:
+            self._parts = (self.data[:used].copy(), self.indices[:used].copy(), self.indptr)
 
     def check_format(self, full_check: bool = True) -> None:
         """Raise ValueError if the parts do not make a matrix."""

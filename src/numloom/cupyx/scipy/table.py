@@ -91,7 +91,9 @@ OURS: dict[str, dict[str, str]] = {
     "signal": {
         name: f"numloom.cupyx.scipy.signal.wavelets.{name}" for name in ("cwt", "morlet", "morlet2", "qmf", "ricker")
     },
-    "special": {"btdtr": "numloom.special.betainc", "btdtri": "numloom.special.betaincinv"},
+    "special": {
+        name: f"numloom.cupyx.scipy.special.{own}" for name, own in (("btdtr", "betainc"), ("btdtri", "betaincinv"))
+    },
 }
 """Names by the place where numloom has them."""
 

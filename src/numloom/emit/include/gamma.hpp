@@ -44,7 +44,8 @@ NL_CALL f64 beta(f64 a, f64 b) {
     if (a != a || b != b) return a + b;
     if (is_pole(a) || is_pole(b)) {
         f64 m = is_pole(a) ? b : a;
-        return (floor(m / 2) * 2 == m || betaln(a, b) == NL_INFINITY ? 1.0 : -1.0) * exp(betaln(a, b));
+        bool positive = floor(m / 2) * 2 == m || (betaln(a, b) == NL_INFINITY && !(is_pole(m) && a + b > -NL_INFINITY));
+        return (positive ? 1.0 : -1.0) * exp(betaln(a, b));
     }
     if (is_pole(a + b)) return 0;
     f64 s = a + b;

@@ -134,27 +134,21 @@ NL_CALL f64 beta_density(f64 a, f64 b, f64 x, f64 y) {
     if (a + b < 60.0 && x > 1e-5 && y > 1e-5) return pow(x, a) * pow(y, b) / beta(a, b);
     return exp((a * (x < 0.5 ? log(x) : log1p(-y)) + b * (y < 0.5 ? log(y) : log1p(-x))) - betaln(a, b));
 }
+// Each step is two of the usual fraction's: what a * y and b * x differ by enters whole, so that nothing cancels for
+// large a and x near 1.
 NL_CALL f64 beta_fraction(f64 a, f64 b, f64 x, f64 y, f64 enough) {
-    f64 s = a + b, c = 1.0, d = 1.0 - s * x / (a + 1.0);
-    d = 1.0 / (fabs(d) < 1e-300 ? 1e-300 : d);
-    f64 h = d;
+    f64 s = a + b, off = a * y - b * x + 1.0, h = a * (off / (a + 1.0)), c = h, d = 0;
     for (int m = 1; m < 20000; ++m) {
-        f64 twice = 2.0 * m, e = m / (a + twice - 1.0) * ((b - m) / (a + twice)) * x;
-        d = 1.0 + e * d;
-        c = 1.0 + e / c;
+        f64 n = a + 2.0 * m, e = (a + m - 1.0) / (n - 1.0) * x * ((s + m - 1.0) / (n - 1.0) * x) * (m * (b - m));
+        f64 f = m + m * (b - m) / (n - 1.0) * x + (a + m) / (n + 1.0) * (off + m * (1.0 + y));
+        d = f + e * d;
+        c = f + e / (fabs(c) < 1e-300 ? 1e-300 : c);
         d = 1.0 / (fabs(d) < 1e-300 ? 1e-300 : d);
-        c = fabs(c) < 1e-300 ? 1e-300 : c;
-        h *= d * c;
-        e = -(a + m) / (a + twice) * ((s + m) / (a + twice + 1.0)) * x;
-        d = 1.0 + e * d;
-        c = 1.0 + e / c;
-        d = 1.0 / (fabs(d) < 1e-300 ? 1e-300 : d);
-        c = fabs(c) < 1e-300 ? 1e-300 : c;
-        f64 step = d * c;
+        f64 step = c * d;
         h *= step;
         if (fabs(step - 1.0) < 2.0 * enough) break;
     }
-    return h / a * beta_density(a, b, x, y);
+    return beta_density(a, b, x, y) / h;
 }
 NL_CALL f64 beta_part(f64 a, f64 b, f64 x, f64 y, f64 enough = 1e-16) {
     if (a != a || b != b || x != x || a < 0 || b < 0 || x < 0 || y < 0) return NL_NAN;
@@ -189,18 +183,20 @@ NL_DEV f64 bdtrc(f64 k, f64 n, f64 p, f64 enough = 1e-16) {
     return k < 0 ? 1.0 : k == n ? 0.0 : k == 0 ? -expm1((n - k) * log1p(-p)) : beta_part(k + 1.0, n - k, p, 1.0 - p, enough);
 }
 NL_DEV f64 nbdtr(f64 k, f64 n, f64 p, f64 enough = 1e-16) {
-    return !(p >= 0 && p <= 1.0) || !(k >= 0) ? NL_NAN : beta_part(n, floor(k) + 1.0, p, 1.0 - p, enough);
+    return !(p >= 0 && p <= 1.0) || !(k >= 0 && n > 0) ? NL_NAN : beta_part(n, floor(k) + 1.0, p, 1.0 - p, enough);
 }
 NL_DEV f64 nbdtrc(f64 k, f64 n, f64 p, f64 enough = 1e-16) {
-    return !(p >= 0 && p <= 1.0) || !(k >= 0) ? NL_NAN : beta_part(floor(k) + 1.0, n, 1.0 - p, p, enough);
+    return !(p >= 0 && p <= 1.0) || !(k >= 0 && n > 0) ? NL_NAN : beta_part(floor(k) + 1.0, n, 1.0 - p, p, enough);
 }
 NL_DEV f64 fdtr(f64 a, f64 b, f64 x, f64 enough = 1e-16) {
     if (!(a > 0 && b > 0) || x < 0) return NL_NAN;
+    if (a == NL_INFINITY || b == NL_INFINITY) return x == NL_INFINITY ? 1.0 : NL_NAN;
     f64 s = a * x, t = b + s;
     return s == NL_INFINITY ? 1.0 : beta_part(0.5 * a, 0.5 * b, s / t, b / t, enough);
 }
 NL_DEV f64 fdtrc(f64 a, f64 b, f64 x, f64 enough = 1e-16) {
     if (!(a > 0 && b > 0) || x < 0) return NL_NAN;
+    if (a == NL_INFINITY || b == NL_INFINITY) return x == NL_INFINITY ? 0.0 : NL_NAN;
     f64 s = a * x, t = b + s;
     return s == NL_INFINITY ? 0.0 : beta_part(0.5 * b, 0.5 * a, b / t, s / t, enough);
 }

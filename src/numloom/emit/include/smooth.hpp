@@ -38,8 +38,8 @@ template <class T> NL_DEV T huber(T delta, T r) {
 template <class T> NL_DEV T pseudo_huber(T delta, T r) {
     if (delta < 0) return (T)NL_INFINITY;
     if (delta == 0 || r == 0) return 0;
-    T v = fabs(r / delta);
-    return fabs(r) * (v / (1 + hypot((T)1, v))) * delta;
+    T v = fabs(r / delta), w = fabs(delta / r);
+    return fabs(r) * (v < 1 ? v / (1 + hypot((T)1, v)) : 1 / (w + hypot((T)1, w))) * delta;
 }
 NL_DEV f64 exp10(f64 x) {
     if (!(x > -330.0 && x < 310.0)) return x != x ? x : x > 0 ? NL_INFINITY : 0.0;
@@ -80,8 +80,10 @@ template <class T> NL_DEV T sine_degrees(T x, i32 quarters) {
 }
 template <class T> NL_DEV T sindg(T x) { return is_finite(x) ? sine_degrees(x, 0) : (T)NL_NAN; }
 template <class T> NL_DEV T cosdg(T x) { return is_finite(x) ? sine_degrees(x, 1) : (T)NL_NAN; }
-template <class T> NL_DEV T tandg(T x) { return sindg(x) / cosdg(x); }
-template <class T> NL_DEV T cotdg(T x) { return cosdg(x) / sindg(x); }
+// Poles are positive, whichever side the zero of the divisor is from.
+template <class T> NL_DEV T over_zero(T x, T y) { return y == 0 ? (T)NL_INFINITY : x / y; }
+template <class T> NL_DEV T tandg(T x) { return over_zero(sindg(x), cosdg(x)); }
+template <class T> NL_DEV T cotdg(T x) { return over_zero(cosdg(x), sindg(x)); }
 template <class T> NL_DEV T radian(T d, T m, T s) { return ((s / 60 + m) / 60 + d) * (T)0.017453292519943295769; }
 // Complete elliptic integral of the first kind by the arithmetic-geometric mean; the parameter is 1 - p.
 NL_DEV f64 ellipkm1(f64 p) {
