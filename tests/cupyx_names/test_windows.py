@@ -234,6 +234,7 @@ def test_an_edge_that_the_dtype_cannot_hold_is_refused() -> None:
         with pytest.raises(ValueError, match="cannot hold"):
             ndimage.generic_filter(x, mean, 3, mode="constant", cval=cval)
     assert ndimage.generic_filter(x, spread, 3, mode="constant", cval=-1, output="f8")[0] == 2
+    assert ndimage.generic_filter(x, mean, 3, mode="constant", cval=nl.array(9)).tolist() == [3, 1, 2, 4]
 
 
 def test_a_function_of_python_that_fails_says_so() -> None:

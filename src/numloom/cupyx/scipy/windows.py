@@ -18,7 +18,7 @@ import numpy as np
 
 import numloom as nl
 from numloom.array.convert import asarray
-from numloom.cupyx.scipy.host import call
+from numloom.cupyx.scipy.host import call, to_host
 from numloom.cupyx.scipy.outputs import delivered, dtype_of
 from numloom.cupyx.scipy.rows import call_on_rows, over_rows
 from numloom.device.registry import many, several
@@ -271,8 +271,8 @@ def _padded(array: Array, reach: Sequence[tuple[int, int]], mode: str, cval: flo
     if _PAD_MODES[mode] != "constant":
         return nl.pad(array, reach, mode=_PAD_MODES[mode])
     with np.errstate(all="ignore"):
-        held = np.asarray(cval).astype(dtype)
-    if dtype.kind in "biu" and held != cval:
+        held = np.asarray(to_host(cval)).astype(dtype)
+    if dtype.kind in "biu" and held != to_host(cval):
         raise ValueError(f"the kernel gets {dtype.name}, which cannot hold cval={cval!r}: filter input.astype('f8')")
     return nl.pad(array, reach, constant_values=held[()])
 
