@@ -266,7 +266,7 @@ def _padded(array: Array, reach: Sequence[tuple[int, int]], mode: str, cval: flo
     if mode not in _PAD_MODES:
         raise RuntimeError(f"boundary mode not supported: mode is one of {', '.join(_PAD_MODES)}, got {mode!r}")
     array = array.astype(dtype, copy=False)
-    if not array.size:
+    if not array.size or not reach:
         return array
     if _PAD_MODES[mode] != "constant":
         return nl.pad(array, reach, mode=_PAD_MODES[mode])
