@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 import numloom as nl
 from numloom import cupyx
+from numloom.cupyx.scipy.table import PLACED
 from numloom.cupyx.scipy.telling import lists
 
 pytest.importorskip("scipy")
@@ -72,6 +74,33 @@ def test_parameters_have_cupys_names() -> None:
     named = [*inspect.signature(ndimage.distance_transform_edt).parameters]
     assert named[:2] == ["image", "sampling"] and named[-2:] == ["block_params", "float64_distances"]
     assert [*inspect.signature(distance.jensenshannon).parameters][:2] == ["u", "v"]
+
+
+def test_keywords_of_scipys_have_the_places_that_cupy_gives_them() -> None:
+    signal, ndimage, distance = cupyx.scipy.signal, cupyx.scipy.ndimage, cupyx.scipy.spatial.distance
+    bands = nl.array([0.0, 0.2, 0.4, 1.0]), nl.array([1.0, 1.0, 0.0, 0.0])
+    weight = nl.array([1.0, 5.0])
+    assert (signal.firls(5, *bands, weight) == signal.firls(5, *bands, weight=weight)).all()
+    assert (signal.firls(5, *bands, weight, 2) != signal.firls(5, *bands)).any()
+    assert (signal.firwin(5, 0.3, None, "hann") == signal.firwin(5, 0.3, window="hann")).all()
+    x, out = nl.asarray(numpy.random.default_rng(1).random((4, 4))), nl.zeros((4, 4))
+    along = ndimage.gaussian_filter(x, 1, 0, None, "reflect", 0.0, 4.0, None, (0,))
+    assert (along == ndimage.gaussian_filter(x, 1, axes=(0,))).all()
+    assert distance.cdist(x, x, "euclidean", out) is out and out[0, 1].item() > 0
+    assert [*inspect.signature(signal.firls).parameters] == ["numtaps", "bands", "desired", "weight", "fs"]
+    with pytest.raises(TypeError, match="multiple values for weight"):
+        signal.firls(5, *bands, weight, weight=weight)
+    with pytest.raises(TypeError, match="takes no 3 more"):
+        signal.firls(5, *bands, weight, 2, 1)
+
+
+def test_every_place_is_behind_those_of_scipy() -> None:
+    for place, names in PLACED.items():
+        module, _, name = place.rpartition(".")
+        function = getattr(importlib.import_module(f"scipy.{module}"), name)
+        known = inspect.signature(function).parameters.values()
+        keywords = [each.name for each in known if each.kind is inspect.Parameter.KEYWORD_ONLY]
+        assert tuple(keywords[: len(names)]) == names, place
 
 
 def test_names_of_numlooms_own() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray
 from numloom.base.integers import is_integer
+from numloom.cupyx.scipy.host import to_host
 
 Given = dict[str, Any]
 """Arguments by their names; those that were not given are not there."""
@@ -31,7 +32,7 @@ def _shape(value: Any, count: int) -> tuple[int, ...] | None:
 
 def _finite_beyond_the_edge(given: Given) -> Given:
     """No integer is infinite or NaN; SciPy's result would be any number."""
-    output, cval = given.get("output"), given.get("cval", 0.0)
+    output, cval = given.get("output"), to_host(given.get("cval", 0.0))
     kind = asarray(given["input"]).dtype.kind if output is None else _dtype(output).kind
     mode = given.get("mode", "constant")
     if kind in "iu" and mode in ("constant", "grid-constant") and not np.isfinite(cval):

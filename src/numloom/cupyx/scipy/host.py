@@ -111,7 +111,7 @@ def call(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str,
 
 def hosted(
     function: Callable[..., Any], name: str, idle: tuple[str, ...] = (), renamed: Mapping[str, str] | None = None,
-    adapted: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    adapted: Callable[[dict[str, Any]], dict[str, Any]] | None = None, placed: tuple[str, ...] = (),
 ) -> Callable[..., Any]:  # fmt: skip
     """SciPy's function for our arrays.
 
@@ -127,6 +127,8 @@ def hosted(
         SciPy's names of parameters by CuPy's.
     adapted : callable, optional
         What gives new values for arguments, or refuses them: it gets those that were given by their names.
+    placed : tuple of str
+        SciPy's first parameters that are keywords alone, which CuPy takes by their place too.
 
     Returns
     -------
@@ -134,8 +136,11 @@ def hosted(
         Takes and gives our arrays.
     """
     names = renamed or {}
+    places = _by_place(function) if placed else 0
 
     def on_host(*args: Any, **options: Any) -> Any:
+        if placed and len(args) > places:
+            args, options = args[:places], _named(name, args[places:], placed, options)
         wanted = {names.get(key, key): each for key, each in options.items() if key not in idle}
         if adapted is not None:
             given = inspect.signature(function).bind(*args, **wanted)
@@ -146,14 +151,35 @@ def hosted(
     on_host.__name__ = on_host.__qualname__ = name
     on_host.__doc__ = f"As SciPy's ``{name}``, which computes it on the host."
     with suppress(TypeError, ValueError):  # Ufuncs, and functions of C, have none.
-        on_host.__signature__ = _signature(function, idle, names)  # type: ignore[attr-defined]
+        on_host.__signature__ = _signature(function, idle, names, placed)  # type: ignore[attr-defined]
     return on_host
 
 
-def _signature(function: Any, idle: tuple[str, ...], renamed: Mapping[str, str]) -> inspect.Signature:
+def _by_place(function: Any) -> int:
+    """How many arguments a function takes by their place."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(each.kind in kinds for each in inspect.signature(function).parameters.values())
+
+
+def _named(name: str, args: tuple[Any, ...], placed: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
+    """Keywords for arguments that stand behind those which SciPy takes by their place."""
+    twice = set(placed[: len(args)]) & options.keys()
+    if len(args) > len(placed) or twice:
+        wrong = f"got multiple values for {', '.join(sorted(twice))}" if twice else f"takes no {len(args)} more"
+        raise TypeError(f"{name}() {wrong}: by their place, {', '.join(placed)} come last")
+    return {**options, **dict(zip(placed, args, strict=False))}
+
+
+def _signature(
+    function: Any, idle: tuple[str, ...], renamed: Mapping[str, str], placed: tuple[str, ...]
+) -> inspect.Signature:
     ours = {theirs: name for name, theirs in renamed.items()}
     known = inspect.signature(function)
-    parameters = [each.replace(name=ours.get(each.name, each.name)) for each in known.parameters.values()]
+    either = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [
+        each.replace(name=ours.get(each.name, each.name), kind=either if each.name in placed else each.kind)
+        for each in known.parameters.values()
+    ]
     more = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in idle]
     last = bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD
     place = len(parameters) - last

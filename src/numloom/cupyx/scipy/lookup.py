@@ -10,7 +10,7 @@ from typing import Any
 from numloom.base.wording import no_name
 from numloom.cupyx.scipy import host
 from numloom.cupyx.scipy.adapting import ADAPTED
-from numloom.cupyx.scipy.table import ELSEWHERE, HOST, IDLE, LACKED, OURS, RENAMED
+from numloom.cupyx.scipy.table import ELSEWHERE, HOST, IDLE, LACKED, OURS, PLACED, RENAMED
 
 _PACKAGE = __name__.rpartition(".")[0] + "."
 
@@ -49,7 +49,9 @@ def member(module: str, name: str) -> Any:
         kind: Any = value
         return kind if issubclass(kind, Exception) else host.held_class(kind)
     place = f"{module}.{name}"
-    return host.hosted(value, name, IDLE.get(place, ()), RENAMED.get(place, {}), ADAPTED.get(place))
+    return host.hosted(
+        value, name, IDLE.get(place, ()), RENAMED.get(place, {}), ADAPTED.get(place), PLACED.get(place, ())
+    )
 
 
 def _at(place: str) -> Any:

@@ -124,4 +124,21 @@ RENAMED: dict[str, dict[str, str]] = {
 }
 """Parameters that SciPy calls otherwise."""
 
-__all__ = ["ELSEWHERE", "HOST", "IDLE", "LACKED", "OURS", "RENAMED"]
+PLACED: dict[str, tuple[str, ...]] = {
+    "ndimage.gaussian_filter": ("radius", "axes"),
+    **{
+        f"ndimage.{name}_filter": ("axes",)
+        for name in ("maximum", "median", "minimum", "percentile", "rank", "uniform")
+    },
+    "signal.firls": ("weight", "fs"),
+    "signal.firwin": ("width", "window", "pass_zero", "scale", "fs"),
+    "signal.firwin2": ("nfreqs", "window"),
+    "signal.lombscargle": ("precenter", "normalize"),
+    "signal.minimum_phase": ("half",),
+    "signal.windows.kaiser_bessel_derived": ("sym",),
+    "signal.windows.lanczos": ("sym",),
+    "spatial.distance.cdist": ("out",),
+}
+"""Parameters that SciPy takes by keyword alone and CuPy by their place too, behind the others."""
+
+__all__ = ["ELSEWHERE", "HOST", "IDLE", "LACKED", "OURS", "PLACED", "RENAMED"]

@@ -18,7 +18,7 @@ import numpy as np
 
 import numloom as nl
 from numloom.array.convert import asarray
-from numloom.cupyx.scipy.host import call
+from numloom.cupyx.scipy.host import call, to_host
 from numloom.cupyx.scipy.outputs import delivered, dtype_of
 from numloom.cupyx.scipy.rows import call_on_rows, over_rows
 from numloom.device.registry import many, several
@@ -266,13 +266,13 @@ def _padded(array: Array, reach: Sequence[tuple[int, int]], mode: str, cval: flo
     if mode not in _PAD_MODES:
         raise RuntimeError(f"boundary mode not supported: mode is one of {', '.join(_PAD_MODES)}, got {mode!r}")
     array = array.astype(dtype, copy=False)
-    if not array.size:
+    if not array.size or not reach:
         return array
     if _PAD_MODES[mode] != "constant":
         return nl.pad(array, reach, mode=_PAD_MODES[mode])
     with np.errstate(all="ignore"):
-        held = np.asarray(cval).astype(dtype)
-    if dtype.kind in "biu" and held != cval:
+        held = np.asarray(to_host(cval)).astype(dtype)
+    if dtype.kind in "biu" and held != to_host(cval):
         raise ValueError(f"the kernel gets {dtype.name}, which cannot hold cval={cval!r}: filter input.astype('f8')")
     return nl.pad(array, reach, constant_values=held[()])
 
