@@ -90,12 +90,17 @@ def call(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str,
     """
     names = _parameters(function) if any(isinstance(each, ndarray) for each in args) else ()
     filled: Filled = []
+    copies: dict[int, Any] = {}  # SciPy asks at times whether two arguments are one array.
 
     def prepared(name: str, value: Any) -> Any:
         if name in _FILLED and isinstance(value, tuple):
             return tuple(prepared(name, each) for each in value)
-        if name not in _FILLED or not isinstance(value, ndarray):
+        if not isinstance(value, ndarray):
             return to_host(value)
+        if name not in _FILLED:
+            if id(value) not in copies:
+                copies[id(value)] = value.get()
+            return copies[id(value)]
         filled.append((value, np.array(value.get())))
         return filled[-1][1]
 
