@@ -18,7 +18,7 @@ class TestOfPytests:
         RUN.append("of pytest's")
 
 
-@cp.testing.multi_gpu(1 << 20)
+@cp.testing.with_requires("numpy<1")
 class TestOfUnittests(unittest.TestCase):
     def test_is_not_run(self) -> None:
         RUN.append("of unittest's")

@@ -38,6 +38,13 @@ def test_outputs_of_a_ufunc_are_filled() -> None:
     assert sines.tolist() == places[2].tolist() and cosines.tolist() == places[3].tolist() and sines[0] > 0.4
 
 
+def test_an_array_that_is_given_twice_is_one() -> None:
+    csd, x = cupyx.scipy.signal.csd, nl.arange(16.0) % 5
+    for power in (csd(x, x, nperseg=16)[1], csd(x, y=x, nperseg=16)[1]):
+        assert power.dtype == "f8" and (power == cupyx.scipy.signal.welch(x, nperseg=16)[1]).all()
+    assert csd(x, x + 0, nperseg=16)[1].dtype == "c16"
+
+
 def test_what_is_not_an_output_keeps_its_values() -> None:
     x = nl.array([3.0, 1.0, 2.0])
     cupyx.scipy.signal.detrend(x, overwrite_data=True)

@@ -90,15 +90,17 @@ def call(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str,
     """
     names = _parameters(function) if any(isinstance(each, ndarray) for each in args) else ()
     filled: Filled = []
-    copies: dict[int, Any] = {}
+    copies: dict[int, Any] = {}  # SciPy asks at times whether two arguments are one array.
 
     def prepared(name: str, value: Any) -> Any:
         if name in _FILLED and isinstance(value, tuple):
             return tuple(prepared(name, each) for each in value)
         if not isinstance(value, ndarray):
             return to_host(value)
-        if name not in _FILLED:  # One copy of one array: SciPy asks whether two arguments are the same.
-            return copies[id(value)] if id(value) in copies else copies.setdefault(id(value), to_host(value))
+        if name not in _FILLED:
+            if id(value) not in copies:
+                copies[id(value)] = value.get()
+            return copies[id(value)]
         filled.append((value, np.array(value.get())))
         return filled[-1][1]
 
@@ -205,9 +207,6 @@ class Held:
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self.__dict__["_held"], name, to_host(value))
-
-    def __reduce__(self) -> Any:
-        return held, (self.__dict__["_held"],)
 
     def __dir__(self) -> list[str]:
         return dir(self.__dict__["_held"])
