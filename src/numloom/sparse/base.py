@@ -58,6 +58,28 @@ def _decides(x: Any, function: Any) -> bool:
     return hasattr(x, _REFLECTED.get(function, " "))
 
 
+def _of_one_shape(a: Any, b: Any) -> tuple[Any, Any]:
+    """Two matrices, a single row or column repeated as often as the other needs, as in CuPy; SciPy refuses."""
+    if not isinstance(b, SparseBase) or a.shape == b.shape or a.ndim != 2 or b.ndim != 2:
+        return a, b
+    if _repeats(a.shape, b.shape):
+        return _repeated(a, b.shape), b
+    return a, _repeated(b, a.shape) if _repeats(b.shape, a.shape) else b
+
+
+def _repeats(shape: Any, whole: Any) -> bool:
+    return all(m in (1, n) for m, n in zip(shape, whole, strict=True))
+
+
+def _repeated(a: Any, shape: Any) -> Any:
+    for axis in (0, 1):
+        if a.shape[axis] != shape[axis]:
+            csr = a.tocsr()
+            ones = type(csr)(np.ones((shape[0], 1) if axis == 0 else (1, shape[1]), a.dtype))
+            a = ones @ csr if axis == 0 else csr @ ones
+    return a
+
+
 def _axis(axis: Any) -> Any:
     """An axis that is an array of no dimensions as a number; what SciPy should judge as it is."""
     return as_integer(axis) if is_integer(axis) else axis
@@ -428,16 +450,16 @@ class SparseBase:
         return self._operate(operator.ne, self, other)
 
     def __lt__(self, other: Any) -> Any:
-        return self._operate(operator.lt, self, other)
+        return self._operate(operator.lt, *_of_one_shape(self, other))
 
     def __le__(self, other: Any) -> Any:
-        return self._operate(operator.le, self, other)
+        return self._operate(operator.le, *_of_one_shape(self, other))
 
     def __gt__(self, other: Any) -> Any:
-        return self._operate(operator.gt, self, other)
+        return self._operate(operator.gt, *_of_one_shape(self, other))
 
     def __ge__(self, other: Any) -> Any:
-        return self._operate(operator.ge, self, other)
+        return self._operate(operator.ge, *_of_one_shape(self, other))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -529,10 +551,12 @@ class SparseBase:
         return self @ other
 
     def maximum(self, other: Any) -> Any:
-        return self._apply("maximum", other)
+        left, right = _of_one_shape(self, other)
+        return left._apply("maximum", right)
 
     def minimum(self, other: Any) -> Any:
-        return self._apply("minimum", other)
+        left, right = _of_one_shape(self, other)
+        return left._apply("minimum", right)
 
     def sum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         return self._delivered("sum", out, _axis(axis), dtype)

@@ -79,7 +79,7 @@ def solved(
         raise ValueError(f"shapes of A {A.shape} and b {b.shape} are incompatible")
     if M is not None and M.shape != A.shape:
         raise ValueError("matrix and preconditioner have different shapes")
-    dtype = np.result_type(A.dtype, b.dtype, np.float32 if "f" in (A.dtype.char, b.dtype.char) else np.float64)
+    dtype = np.result_type(*(x.dtype.char if x.dtype.char in "fdFD" else "d" for x in (A, b)))  # As SciPy's.
     b = b.reshape(n).astype(dtype)
     x = zeros(n, dtype) if x0 is None else asarray(x0).reshape(n).astype(dtype).copy()
     size = float(vector_norm(b))
