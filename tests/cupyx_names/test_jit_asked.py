@@ -6,6 +6,11 @@ import pytest
 import numloom as np
 from numloom.cupyx import jit
 
+pytestmark = [
+    pytest.mark.compiler,
+    pytest.mark.skipif(np.config.cpu_compile == "never", reason="users' kernels are compiled"),
+]
+
 
 @jit.rawkernel()
 def bits(x, out):
