@@ -7,14 +7,17 @@ The part of Python that is translated: numbers and arrays, arithmetic, compariso
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from numloom.array.ndarray import ndarray
-from numloom.cupyx.translating import Translation, Untranslatable
-from numloom.kernels.raw import RawKernel
+from numloom.cupy.kernels import RawKernel
+from numloom.cupyx.algorithms import FORMS, MAKERS, POLICIES
+from numloom.cupyx.translating import Translation
+from numloom.cupyx.values import Untranslatable
 
 
 class _Marker:
@@ -40,6 +43,13 @@ atomic_add, atomic_sub, atomic_max = map(_Marker, ("atomic_add", "atomic_sub", "
 atomic_min, atomic_exch, atomic_cas = map(_Marker, ("atomic_min", "atomic_exch", "atomic_cas"))
 atomic_and, atomic_or, atomic_xor = map(_Marker, ("atomic_and", "atomic_or", "atomic_xor"))
 atomic_inc, atomic_dec = map(_Marker, ("atomic_inc", "atomic_dec"))
+shfl_sync, shfl_up_sync = map(_Marker, ("shfl_sync", "shfl_up_sync"))
+shfl_down_sync, shfl_xor_sync = map(_Marker, ("shfl_down_sync", "shfl_xor_sync"))
+laneid, warpsize = map(_Marker, ("laneid", "warpsize"))
+thrust = types.SimpleNamespace(**{name: _Marker(f"thrust.{name}") for name in (*FORMS, *MAKERS, *POLICIES)})
+"""Algorithms on a range of an array that one thread does: sorting, searching, sums, sets."""
+cub = types.SimpleNamespace(**{f: _Marker(f"cub.{f}") for f in ("WarpReduce", "BlockReduce", "Sum", "Max", "Min")})
+"""Reductions over the threads of a warp or block."""
 
 
 class JitKernel:
@@ -95,7 +105,7 @@ def _kind(arg: Any) -> tuple[str, int]:
         if any(stride % arg.itemsize for stride in arg.strides):
             raise TypeError("an array whose strides are no whole elements cannot be a kernel's: pass a copy")
         return arg.dtype.str, arg.ndim
-    if isinstance(arg, (bool, int, float, np.generic)):
+    if isinstance(arg, (bool, int, float, complex, np.generic)):
         return np.asarray(arg).dtype.str, -1
     raise TypeError(f"a kernel in Python takes arrays of numloom and numbers, not {type(arg).__name__}")
 
@@ -134,6 +144,7 @@ def rawkernel(*, mode: str = "cuda", device: bool = False) -> Callable[[Callable
 
 __all__ = [
     "JitKernel", "Untranslatable", "atomic_add", "atomic_and", "atomic_cas", "atomic_dec", "atomic_exch", "atomic_inc",
-    "atomic_max", "atomic_min", "atomic_or", "atomic_sub", "atomic_xor", "blockDim", "blockIdx", "grid", "gridDim",
-    "gridsize", "range", "rawkernel", "shared_memory", "syncthreads", "syncwarp", "threadIdx",
+    "atomic_max", "atomic_min", "atomic_or", "atomic_sub", "atomic_xor", "blockDim", "blockIdx", "cub", "grid",
+    "gridDim", "gridsize", "laneid", "range", "rawkernel", "shared_memory", "shfl_down_sync", "shfl_sync",
+    "shfl_up_sync", "shfl_xor_sync", "syncthreads", "syncwarp", "threadIdx", "thrust", "warpsize",
 ]  # fmt: skip
