@@ -118,7 +118,6 @@ NOT: dict[str, str] = {
     "cupyx.optimizing*": "the shapes of launches are chosen by themselves",
     "cupyx.GeneralizedUFunc": "use numloom.vmap or numloom.vectorize(signature=...)",
     "cupyx.get_runtime_info": "use cupy.show_config()",
-    "cupyx.jit.*": "a raw kernel in CUDA C++ has it",
     "cupyx.profiler.load_ipython_extension": "use %timeit with cupyx.profiler.benchmark",
     "cupyx.scipy.signal.[*]": "import the names that you use",
     "cupyx.scipy.spatial.distance.MetricInfo": "a part of CuPy's way to choose a metric: give its name",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,9 +24,8 @@ from numloom.cupyx.values import (
     promoted,
 )  # fmt: skip
 
-if TYPE_CHECKING:
-    from numloom.cupyx.translating import Translation
-
+Translation = Any
+"""`translating.Translation`, whose module imports this one."""
 BELOW = """
 template <typename T> __device__ bool nl_below(T a, T b) { return a < b; }
 """

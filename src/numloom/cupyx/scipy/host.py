@@ -208,6 +208,9 @@ class Held:
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self.__dict__["_held"], name, to_host(value))
 
+    def __reduce__(self) -> Any:
+        return held, (self.__dict__["_held"],)
+
     def __dir__(self) -> list[str]:
         return dir(self.__dict__["_held"])
 
