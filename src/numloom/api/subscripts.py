@@ -34,6 +34,7 @@ except ImportError:
 Array = Any
 
 _WHERE = ELEMENTWISE["where"]
+_OF_NUMPY = (list, tuple, np.ndarray)
 _OF_DEVICES = ("__numloom_array__", "__cupy_get_ndarray__", "__cuda_array_interface__")
 """What arrays of ours stand behind, or memory of a device: NumPy cannot look."""
 
@@ -84,7 +85,7 @@ def expand_index(item: Any, axis: int, shape: tuple[int, ...]) -> tuple[list[Any
     if kind is not ndarray:
         if kind is bool or kind is np.bool_:
             return [build.full(0, I64, (1 if item else 0,))], 0
-        if any(hasattr(item, name) for name in _OF_DEVICES):
+        if kind not in _OF_NUMPY and any(hasattr(item, name) for name in _OF_DEVICES):
             return expand_index(asarray(item), axis, shape)
         host = np.asarray(item)
         if not host.size and isinstance(item, (list, tuple)):

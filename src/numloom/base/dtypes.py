@@ -92,7 +92,8 @@ def code_of(dtype: Any, given: Any = NOTHING) -> int:
         return _CODES[dtype]
     except (KeyError, TypeError):
         pass
-    resolved = np.dtype(dtype)
+    of_numpy = isinstance(dtype, type) and issubclass(dtype, np.dtype) and dtype is not np.dtype
+    resolved = dtype() if of_numpy else np.dtype(dtype)  # Of numpy.dtypes, which np.dtype takes for objects.
     code = _CODES.get(resolved)
     if code is None and not resolved.isnative:
         code = _CODES.get(resolved.newbyteorder("="))
