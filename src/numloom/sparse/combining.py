@@ -44,7 +44,7 @@ def kron(A: Any, B: Any, format: str | None) -> Any:
     col = (a.col.astype(np.int64) * B.shape[1])[:, None] + b.col
     data = a.data[:, None] * b.data
     if nothing:
-        data = data.astype(np.float64)
+        data = data.real.astype(np.float64)
     return _coo(Triples(row.ravel(), col.ravel(), data.ravel(), shape), A._is_array or B._is_array, format)
 
 
