@@ -19,8 +19,13 @@ try:
 except ImportError:
     _lent = None
 
-interpolated: Any = None if _lent is None else _lent.interpolated
+interpolated: Any = getattr(_lent, "interpolated", None)
 """`np.interp` as it is recorded, of arrays of NumPy's."""
+running_sum: Any = getattr(_lent, "running_sum", None)
+differences: Any = getattr(_lent, "differences", None)
+"""`np.cumsum` and `np.diff` of vectors of NumPy's, without a warning."""
+joined: Any = getattr(_lent, "joined", None)
+"""`np.concatenate` of few elements of ours, of which nothing is lent."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -31,7 +36,12 @@ RECORDED = 256
 
 
 def at_once(
-    numpys: Callable[..., Any], *, most: int = FEW, pending: bool = True, anywhere: bool = True
+    numpys: Callable[..., Any],
+    *,
+    most: int = FEW,
+    pending: bool = True,
+    anywhere: bool = True,
+    quick: Callable[..., Any] | None = None,
 ) -> Callable[[Function], Function]:
     """A function that is `numpys` to the bit, for arrays that are ready on the host.
 
@@ -46,6 +56,8 @@ def at_once(
         Whether operands that are not computed yet are computed for it, as the function itself would.
     anywhere : bool
         Whether this has the same bits on a GPU, so that it may be done beside one.
+    quick : callable, optional
+        A compiled function that is asked first, of the same arguments by their places; None says that it is not for it.
 
     Examples
     --------
@@ -59,9 +71,9 @@ def at_once(
             return function
         names = frozenset(signature(numpys).parameters)
         full = public(function)
-        return wraps(function)(_lent.entered(full, numpys, names, most, pending, anywhere, compared))  # type: ignore[return-value]
+        return wraps(function)(_lent.entered(full, numpys, names, most, pending, anywhere, compared, quick))  # type: ignore[return-value]
 
     return enter
 
 
-__all__ = ["FEW", "RECORDED", "at_once", "interpolated"]
+__all__ = ["FEW", "RECORDED", "at_once", "differences", "interpolated", "joined", "running_sum"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.at_once import at_once, interpolated
+from numloom.api.at_once import RECORDED, at_once, differences, interpolated
 from numloom.api.calling import traced
 from numloom.api.elementwise import isfinite, signbit
 from numloom.api.joining import concatenate
@@ -35,6 +35,7 @@ def _along(ndim: int, axis: int, part: Any) -> tuple[Any, ...]:
     return tuple(part if k == axis else slice(None) for k in range(ndim))
 
 
+@at_once(differences, most=RECORDED, pending=False)
 @traced
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NO_VALUE, append: Any = NO_VALUE) -> Array:
     """The n-th difference of neighbours along an axis.

@@ -204,6 +204,8 @@ def where(condition: Any, x: Any = NO_VALUE, y: Any = NO_VALUE, /) -> Any:
         result = choose_fast(WHERE, condition, x, y)
         result.is_scalar = False
         return result
+    if x is NO_VALUE and y is NO_VALUE and type(condition) is ndarray:
+        return condition.nonzero()
     return _where(condition, x, y)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.at_once import RECORDED, at_once
+from numloom.api.at_once import RECORDED, at_once, joined
 from numloom.api.calling import Plain, compose_fast, traced
 from numloom.api.conditions import numpy_is_near
 from numloom.api.manipulation import (
@@ -43,7 +43,7 @@ INTERLEAVED = 4
 # ---------------------------------------------------------------- joining
 
 
-@at_once(lambda arrays, axis=0: np.concatenate(arrays, axis), most=RECORDED, pending=False)
+@at_once(lambda arrays, axis=0: np.concatenate(arrays, axis), most=RECORDED, pending=False, quick=joined)
 def concatenate(
     arrays: Any, /, axis: int | None = 0, out: Array | None = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.at_once import at_once
+from numloom.api.at_once import at_once, running_sum
 from numloom.api.calling import traced
 from numloom.api.creation import full_like
 from numloom.api.elementwise import invert, negative
@@ -372,7 +372,12 @@ def _running(method: Any, axis: Any) -> np.ndarray[Any, Any]:
         return method(axis)  # type: ignore[no-any-return]
 
 
-@at_once(lambda a, axis=None: _running(a.cumsum, axis), anywhere=False)
+def _running_sum(a: np.ndarray[Any, Any], axis: Any = None) -> np.ndarray[Any, Any]:
+    found = running_sum(a, axis)
+    return _running(a.cumsum, axis) if found is None else found  # type: ignore[no-any-return]
+
+
+@at_once(_running_sum, anywhere=False)
 @traced
 def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
     """Running sums along an axis (of the flattened array if it is None)."""

@@ -16,6 +16,11 @@ try:
 except ImportError:
     take_calls = None
 
+try:
+    from numloom.array import _indexing  # type: ignore[attr-defined]
+except ImportError:
+    _indexing = None
+
 from numloom.api.calling import ElementwiseCall, traced, traced_in_place
 from numloom.api.description import described
 from numloom.api.running import deliver
@@ -691,7 +696,9 @@ class ufunc(ElementwiseCall):
         >>> x
         array([3., 0., 3.])
         """
-        self._in_place(a, indices, b)
+        plain = self.nin == 2 and self.nout == 1 and type(a) is ndarray and a.writeable
+        if not plain or _indexing is None or not _indexing.put(a, indices, b, self._op_def):
+            self._in_place(a, indices, b)
 
     def _at(self, a: Any, indices: Any, b: Any) -> None:
         """`at` in full."""

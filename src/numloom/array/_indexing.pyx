@@ -15,13 +15,15 @@ from numloom.engine._indexing cimport (
     MASKED, MOST, Rows, add_offsets, count_true, elements_where, is_alone, itemsize_of, new_value, places_where, read_at_indices, read_rows,
     read_where, take_block, take_rows, write_rows, write_where,
 )
-from numloom.engine._numbers cimport is_host, stores_as
+from numloom.engine._numbers cimport (
+    WEAK_FLOAT, WEAK_INT, Way, combine_rows, convert, is_host, may_combine, near_pool, stores_as, way_of,
+)
 from numloom.engine.evaluate cimport at_hand as waits_for_nobody, evaluate, evaluate_one
 from numloom.graph.build cimport one_tuple
 from numloom.graph.node cimport Node, tracing, was_stored
 from numloom.graph.replay cimport learning
 
-from numloom.base.dtypes import BOOL as _BOOL, F16 as _F16
+from numloom.base.dtypes import BOOL as _BOOL, DTYPES, F16 as _F16, F64 as _F64, I64 as _I64
 from numloom.graph import node as _node
 
 cdef extern from "Python.h":
@@ -33,9 +35,13 @@ cdef enum:
     LENT_TO_READ = 4  # references, here, to a subscript that nobody but the interpreter has
     LENT_TO_WRITE = 3
     MOST_CHOSEN = 1 << 22  # bytes of all that a mask chooses from
+    MOST_COMBINED = 1 << 12  # elements that are combined with values
     MOST_PLACES = 1 << 26  # elements of a mask of several axes; of long vectors the routine shares out the work
 
-cdef int BOOL = _BOOL, F16 = _F16, LEAF = _node.LEAF
+cdef int BOOL = _BOOL, F16 = _F16, F64 = _F64, I64 = _I64, LEAF = _node.LEAF
+cdef int alignments[32]
+for _code, _dtype in enumerate(DTYPES):
+    alignments[_code] = _dtype.alignment
 
 
 cdef Py_ssize_t size_of(tuple shape) except -1:
@@ -256,20 +262,27 @@ def nonzero(ndarray mask):
     return None if found is None else tuple([wrap(node) for node in found])
 
 
-def put(ndarray array, object index, object value):
-    """Store a number, or an array of just the right dtype and shape, at index arrays or at a mask; whether it was."""
+def put(ndarray array, object index, object value, object op_def=None):
+    """Store a number, or an array of just the right dtype and shape, at index arrays or at a mask; whether it was.
+
+    With an operation what is there is combined with it, at equal indices in their order; masks are not for here then.
+    """
     cdef Rows rows, places, given
     cdef Storage memory, at, source
     cdef ndarray values = None
     cdef Node node
     cdef double number[2]
+    cdef double converted[2]
     cdef const char* start = <const char*>number
     cdef Py_ssize_t step = 0, lead, count
     cdef int code
+    cdef Way* way = NULL
     cdef Py_ssize_t part, done
     cdef bint repeated = False
     cdef bint by_mask = type(index) is ndarray and (<ndarray>index).code == BOOL
     if learning() or tracing() or not array._shape or not is_host():
+        return False
+    if op_def is not None and (by_mask or near_pool() is None):
         return False
     if by_mask:
         lead = len((<ndarray>index)._shape)
@@ -296,8 +309,17 @@ def put(ndarray array, object index, object value):
             return False
     else:
         code = take_number(value, number)
-        if code < 0 or not stores_as(code, array.code, number):
+        if code < 0:
             return False
+        if op_def is None:
+            if not stores_as(code, array.code, number):
+                return False
+        else:  # As arrays, numbers of Python's have a dtype of their own.
+            code = I64 if code == WEAK_INT else F64 if code == WEAK_FLOAT else code
+            way = way_of(op_def, array.code, code)
+            if not may_combine(way, array.code) or not convert(code, number, way.loop_second, way.cast_second, converted):
+                return False
+            start = <const char*>converted
     memory = at_hand(array, most_rows() if by_mask and values is not None else MOST)
     if memory is None:
         return False
@@ -313,6 +335,8 @@ def put(ndarray array, object index, object value):
         count = find_offsets(array, index)
         if count <= 0:
             return False
+        if op_def is not None and (count * rows.bytes > MOST_COMBINED * itemsize_of(array.code) or not is_aligned(array)):
+            return False
     if values is not None:
         if repeated:
             if not take_block(&given, source.value, values.code, values.offset, values._shape, values._strides, 0):
@@ -324,6 +348,10 @@ def put(ndarray array, object index, object value):
         if given.bytes != rows.bytes:
             return False
         start = given.start
+        if op_def is not None:
+            way = way_of(op_def, array.code, array.code)
+            if not may_combine(way, array.code) or way.cast_second is not NULL or not is_aligned(values):
+                return False
     node = memory.value
     if not is_alone(node):  # Pending work may read it.
         if node.size > MOST:
@@ -332,6 +360,10 @@ def put(ndarray array, object index, object value):
         if memory.value is not node or not is_alone(node):
             return False
     part = rows.bytes if values is not None else itemsize_of(array.code)
+    if op_def is not None:
+        done = itemsize_of(array.code)
+        combine_rows(way, rows.start, offsets, count, rows.bytes // done, done, start, step, done if values is not None else 0)
+        return was_stored(node, type(value) is ndarray)
     for done in range(0, rows.bytes, part):  # A number goes to each element of a row.
         if by_mask:
             write_where(&rows, part, &places, start, step)
@@ -339,6 +371,14 @@ def put(ndarray array, object index, object value):
             write_rows(rows.start, offsets, count, part, start, step)
         rows.start += part
     return was_stored(node, type(value) is ndarray)
+
+
+cdef bint is_aligned(ndarray array) except -1:
+    """Whether a layout's elements lie where the machine reads them."""
+    cdef Py_ssize_t all = array.offset
+    for step in array._strides:
+        all |= <Py_ssize_t>step
+    return all % alignments[array.code] == 0
 
 
 cdef bint is_among(ndarray array, object index) except -1:

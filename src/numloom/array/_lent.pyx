@@ -8,7 +8,7 @@ Nothing is recorded, and no routine is looked for. None where it is not for here
 cimport numpy as np
 from cpython.ref cimport PyObject, Py_INCREF
 from libc.math cimport NAN
-from libc.stdint cimport intptr_t
+from libc.stdint cimport int64_t, intptr_t, uint64_t
 from libc.string cimport memcpy
 
 from numloom.array._indexing cimport at_hand
@@ -16,8 +16,8 @@ from numloom.array.ndarray cimport ndarray, of_number, wrap
 from numloom.array.storage cimport Storage
 from numloom.device.memory cimport Buffer, Pool
 from numloom.device.registry cimport beside, current
-from numloom.engine._indexing cimport new_value
-from numloom.engine._numbers cimport is_host
+from numloom.engine._indexing cimport itemsize_of, new_value
+from numloom.engine._numbers cimport is_host, near_pool
 from numloom.engine.look cimport is_quiet
 from numloom.graph.build cimport one_tuple
 from numloom.graph.node cimport Node
@@ -38,6 +38,7 @@ cdef extern from "numpy/arrayobject.h":
     )
     int PyArray_SetBaseObject(np.ndarray array, object base) except -1
     void PyArray_ScalarAsCtype(object scalar, void* to)
+    object PyArray_SimpleNew(int nd, np.npy_intp* dims, int number)
 
 np.import_array()
 
@@ -45,6 +46,7 @@ cdef enum:
     NATIVE = 14  # dtypes that NumPy has, by their codes
     NUMBERS = 32  # NumPy's numbers of its own dtypes
     MOST_AXES = 32
+    MOST_JOINED = 1 << 8  # elements
 
 MOST_WHOLE = 1 << 53  # integers to here are numbers of float64
 cdef int LEAF = _node.LEAF, F64 = _F64
@@ -207,12 +209,17 @@ cdef object called(object function, tuple operands, dict options, Py_ssize_t mos
     return kept(found, device.pool)
 
 
-def entered(object function, object numpys, object names, Py_ssize_t most, bint pending, bint anywhere, object compared):
-    """A function that takes this way where it can; what both ways give is `compared` where that is wanted."""
+def entered(
+    object function, object numpys, object names, Py_ssize_t most, bint pending, bint anywhere, object compared, object quick
+):
+    """A function that takes this way where it can; what both ways give is `compared` where that is wanted.
+
+    What is compiled for a function (`quick`) is asked before NumPy's.
+    """
 
     def call(*args, **options):
-        found = None
-        if not options or names.issuperset(options):
+        found = None if quick is None or options else quick(*args)
+        if found is None and (not options or names.issuperset(options)):
             found = called(numpys, args, options, most, pending, anywhere)
         if found is None:
             return function(*args, **options)
@@ -282,3 +289,125 @@ def interpolated(object x, object xp, object fp, object left=None, object right=
 cdef bint is_line(np.ndarray host) noexcept:
     """Whether this is a dense vector of float64."""
     return np.PyArray_NDIM(host) == 1 and np.PyArray_TYPE(host) == np.NPY_DOUBLE and np.PyArray_ISCARRAY_RO(host)
+
+
+ctypedef fused Element:
+    double
+    float
+    int64_t
+
+
+cdef void sum_up(Element* to, const char* start, Py_ssize_t step, Py_ssize_t count, bint across) noexcept:
+    """Running sums of a line; `across` instead the differences of its neighbours, of which there is one less."""
+    cdef Element before, here
+    cdef Py_ssize_t place
+    before = (<const Element*>start)[0]
+    if not across:
+        to[0] = before
+    for place in range(1, count):
+        here = (<const Element*>(start + place * step))[0]
+        if across:
+            to[place - 1] = subtract(here, before)
+            before = here
+        else:
+            before = add(before, here)
+            to[place] = before
+
+
+cdef inline Element add(Element x, Element y) noexcept:
+    return <Element>(<uint64_t>x + <uint64_t>y) if Element is int64_t else x + y  # Integers wrap.
+
+
+cdef inline Element subtract(Element x, Element y) noexcept:
+    return <Element>(<uint64_t>x - <uint64_t>y) if Element is int64_t else x - y
+
+
+cdef object along(object a, bint across):
+    """`sum_up` of a vector of NumPy's of these dtypes, of which no overflow warns; None of others."""
+    cdef np.ndarray host, result
+    cdef np.npy_intp extent[1]
+    cdef Py_ssize_t count, step
+    cdef int number
+    if type(a) is not HOST or np.PyArray_NDIM(<np.ndarray>a) != 1 or not np.PyArray_ISALIGNED(<np.ndarray>a):
+        return None
+    host = a
+    number = np.PyArray_TYPE(host)
+    count = np.PyArray_DIM(host, 0)
+    if count <= across or number != np.NPY_DOUBLE and number != np.NPY_FLOAT and number != np.NPY_INT64:
+        return None
+    step = np.PyArray_STRIDE(host, 0)
+    extent[0] = count - across
+    result = PyArray_SimpleNew(1, extent, number)
+    if number == np.NPY_DOUBLE:
+        sum_up[double](<double*>np.PyArray_DATA(result), <const char*>np.PyArray_DATA(host), step, count, across)
+    elif number == np.NPY_FLOAT:
+        sum_up[float](<float*>np.PyArray_DATA(result), <const char*>np.PyArray_DATA(host), step, count, across)
+    else:
+        sum_up[int64_t](<int64_t*>np.PyArray_DATA(result), <const char*>np.PyArray_DATA(host), step, count, across)
+    return result
+
+
+def running_sum(object a, object axis=None):
+    """`np.cumsum` of a vector of NumPy's; None of others."""
+    return along(a, False) if axis is None or type(axis) is int and (axis == 0 or axis == -1) else None
+
+
+def differences(object a, object n=1, object axis=-1):
+    """`np.diff` of a vector of NumPy's; None of others."""
+    return along(a, True) if type(n) is int and n == 1 and type(axis) is int and (axis == 0 or axis == -1) else None
+
+
+def joined(object arrays, object axis=0):
+    """`np.concatenate` along the first axis of few elements of one dtype that lie in C order; None of others."""
+    cdef list memory
+    cdef ndarray first, array
+    cdef tuple parts, shape, rest
+    cdef Storage storage
+    cdef Buffer buffer
+    cdef Pool pool
+    cdef Py_ssize_t place, extent, step, size = 0, rows = 0, bytes
+    cdef char* to
+    if type(arrays) is list:
+        parts = tuple(arrays)
+    elif type(arrays) is tuple:
+        parts = arrays
+    else:
+        return None
+    if type(axis) is not int or axis != 0 or not parts or type(parts[0]) is not ndarray or learning():
+        return None
+    first = parts[0]
+    rest = first._shape[1:]
+    if not first._shape or 1 in rest or counters.profiler is not None:
+        return None
+    pool = near_pool()
+    if pool is None:
+        return None
+    for part in parts:
+        if type(part) is not ndarray:
+            return None
+        array = part
+        shape = array._shape
+        if array.code != first.code or array.held is None or len(shape) != len(first._shape) or rest and shape[1:] != rest:
+            return None
+        if array.held.value.kind != LEAF or array.held.value.tree or array.held.pins or array.held.value.code != array.code:
+            return None
+        step = itemsize_of(array.code)
+        for place in range(len(shape) - 1, -1, -1):
+            extent = <Py_ssize_t>shape[place]
+            if <Py_ssize_t>array._strides[place] != step or not extent or rest and extent == 1:
+                return None
+            step *= extent
+        rows += <Py_ssize_t>shape[0]
+        size += step
+        if size > MOST_JOINED * itemsize_of(array.code) or not is_quiet(array.held.value.buffer) or array.held.value.attr is None:
+            return None
+    buffer = pool.allocate(size)  # May run finalisers, which write nothing here: the parts are held.
+    to = <char*><intptr_t>buffer.ptr
+    for part in parts:
+        array = part
+        bytes = itemsize_of(array.code)
+        for extent in array._shape:
+            bytes *= extent
+        memcpy(to, <char*><intptr_t>((<Buffer>array.held.value.buffer).ptr + array.offset), bytes)
+        to += bytes
+    return wrap(new_value(buffer, first.code, one_tuple((rows, *rest)), True))

@@ -350,7 +350,7 @@ class ndarray:
         return bool(number_of(_constant(self)))
 
     def __float__(self) -> float:
-        return float(_real_number(self) if self.held is not None or self.code != F64 else number_of(self))
+        return python_number(self.number, F64) if self.held is None and self.code == F64 else float(_real_number(self))
 
     def __int__(self) -> int:
         return int(_real_number(_constant(self)))

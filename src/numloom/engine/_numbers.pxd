@@ -39,6 +39,11 @@ cdef Node node_for(const double* number, int code, Py_ssize_t era)
 cdef Way* way_of(object op_def, int first, int second) except? NULL
 cdef bint convert(int code, const double* number, int loop, void* by, double* to) noexcept
 cdef int operate(object op_def, int first, const double* left, int second, const double* right, double* to) except -3
+cdef bint may_combine(Way* way, int code) noexcept
+cdef void combine_rows(
+    Way* way, char* to, const Py_ssize_t* offsets, Py_ssize_t count, Py_ssize_t elements, Py_ssize_t itemsize,
+    const char* values, Py_ssize_t row, Py_ssize_t step,
+) noexcept
 cdef bint stores_as(int code, int wanted, double* number) noexcept
 cdef bint put_known(Node node, int code, Py_ssize_t offset, const double* number) except -1
 cdef void dot_rows(

@@ -260,6 +260,28 @@ cdef int operate(object op_def, int first, const double* left, int second, const
     return way.out
 
 
+cdef bint may_combine(Way* way, int code) noexcept:
+    """Whether an operation may run over elements of a dtype in place."""
+    return way is not NULL and way.loop is not NULL and way.cast_first is NULL and way.out == code
+
+
+cdef void combine_rows(
+    Way* way, char* to, const Py_ssize_t* offsets, Py_ssize_t count, Py_ssize_t elements, Py_ssize_t itemsize,
+    const char* values, Py_ssize_t row, Py_ssize_t step,
+) noexcept:
+    """Combine rows of elements, in turn, with values: `row` bytes from a row's to the next one's, `step` within."""
+    cdef char* args[3]
+    cdef Size steps[3]
+    cdef Size many = elements
+    cdef Py_ssize_t place
+    steps[0] = steps[2] = itemsize
+    steps[1] = step
+    for place in range(count):
+        args[0] = args[2] = to + offsets[place]
+        args[1] = <char*>values + place * row
+        (<Loop>way.loop)(args, &many, steps, way.data)
+
+
 ctypedef fused Compared:
     double
     int64_t

@@ -14,13 +14,12 @@ from numloom.graph.node cimport Node
 
 import numpy
 
-from numloom.base.dtypes import BOOL, C64, C128, CHARS, DTYPES, F16, F32, F64, I64, LOW, ROUNDED
-from numloom.engine.interpret import has_loop, wide
+from numloom.base.dtypes import BOOL, C64, C128, CHARS, DTYPES, F16, F32, F64, I64, LOW, ROUNDED, code_of
 from numloom.graph import node as _node
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.reductions import REDUCTIONS
 from numloom.ops.reduction_tree import has_tree, operation_of
-from numloom.ops.single_loops import CASTS, loop_name, loop_words
+from numloom.ops.single_loops import CASTS, has_loop, loop_name, loop_words, wide
 
 cdef extern from "numpy/ufuncobject.h":
     ctypedef struct PyUFuncObject:
@@ -551,6 +550,37 @@ cdef int reduce(Node node, Node source, const Reduction* by, char* memory, char*
     if own != <char*>scratch:
         free(own)
     return 1
+
+
+def reduce_rows_of(object op_def, int out_code, np.ndarray full, int kept, bint fast, object loops):
+    """The results over all but the first `kept` axes of an array of NumPy's, slowest first; None if not for here."""
+    cdef StridedSpace space
+    cdef char* start[2]
+    cdef int axis, rank = np.PyArray_NDIM(full), code = code_of(full.dtype)
+    cdef Size count = 1, most = <Size>MOST_REDUCED
+    cdef np.ndarray found, scratch
+    cdef const Reduction* by
+    how = reduction_of(op_def, code, out_code, loops)
+    if how[0] != BY_REDUCER or rank > 32:
+        return None
+    by = <const Reduction*><intptr_t>how[1]
+    found = numpy.empty([np.PyArray_DIM(full, axis) for axis in range(kept)], DTYPES[out_code])
+    space.rank = rank
+    space.args = 2
+    for axis in range(rank):
+        space.shape[axis] = np.PyArray_DIM(full, axis)
+        space.strides[0][axis] = np.PyArray_STRIDE(full, axis) if axis >= kept or space.shape[axis] > 1 else 0
+        space.strides[1][axis] = np.PyArray_STRIDE(found, axis) if axis < kept else 0
+        if axis >= kept:
+            count *= space.shape[axis]
+    if not 0 < count <= most or not np.PyArray_SIZE(found) or not np.PyArray_ISALIGNED(full):
+        return None
+    scratch = numpy.empty(count, DTYPES[code])
+    start[0] = <char*>np.PyArray_DATA(full)
+    start[1] = <char*>np.PyArray_DATA(found)
+    with nogil:
+        reduce_rows(by, fast, True, start, space, kept, sizes[code], sizes[out_code], count, <char*>np.PyArray_DATA(scratch))
+    return found
 
 
 cdef int gather(Node node, char** args, char* out) noexcept:

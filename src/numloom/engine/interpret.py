@@ -16,11 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numloom.base.dtypes import CHARS, DTYPES, F32, KINDS, LOW, ROUNDED, code_of
+from numloom.base.dtypes import BOOL, CHARS, DTYPES, F32, I64, KINDS, LOW, ROUNDED, code_of
 from numloom.device.cpu.hostview import array_at
 from numloom.ops.definitions import OpDef
 from numloom.ops.reduction_tree import has_tree, operation_of, reduce_axes
-from numloom.ops.single_loops import CASTS, loop_name, loop_words
+from numloom.ops.single_loops import CASTS, has_loop, loop_name, loop_words, wide
+
+try:
+    from numloom.engine._ready import reduce_rows_of as _reduce_rows  # type: ignore[import-not-found]
+except ImportError:
+    _reduce_rows = None
 
 if TYPE_CHECKING:
     from numloom.plan.program import Instr, Operand, Program, Reduce
@@ -32,7 +37,6 @@ BLOCK = 1 << 19
 """Bytes of a value that are there at once: what is read again is still in the processor's cache."""
 FULL = 1 << 20
 """Elements of what is reduced that are there at once, but for those of one result."""
-_LOW = "".join(CHARS[code] for code in LOW)
 _LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -62,16 +66,6 @@ def can_interpret(program: Program, loops: Any, *, exactly: bool = True) -> bool
             if op_def.preamble or (exactly and not op_def.is_exact(chars) and not has_loop(op_def, wide(chars), loops)):
                 return False
     return True
-
-
-def has_loop(op_def: OpDef, chars: str, loops: Any) -> bool:
-    """Whether there is a loop of an operation for these dtypes."""
-    return loops is not None and bool(loops.address(loop_name(op_def, chars)))
-
-
-def wide(chars: str) -> str:
-    """Dtypes of the loop that computes for these dtypes: float32 for bfloat16 and float8."""
-    return "".join("f" if char in _LOW else char for char in chars)
 
 
 def interpret(
@@ -147,10 +141,15 @@ class _Run:
         return unused
 
     def block(
-        self, starts: Index, counts: Index, unused: Sequence[Sequence[int]], steps: Index | None = None
+        self,
+        starts: Index,
+        counts: Index,
+        unused: Sequence[Sequence[int]],
+        steps: Index | None = None,
+        only: Sequence[int] | None = None,
     ) -> dict[int, Any]:
         """Evaluate the body over a box of the space, store what it stores, and give the values that are kept."""
-        values = self.values(self.program.body, starts, counts, {}, steps, unused=unused)
+        values = self.values(self.program.body, starts, counts, {}, steps, unused=unused, only=only)
         for store in self.program.stores:
             target = self.memory(store.operand, self.program.operands[store.operand], starts, counts, steps)
             target[...] = values[store.value]
@@ -174,7 +173,8 @@ class _Run:
         # What is reduced is there in memory, or computed block by block.
         full: dict[int, Host] = {}
         computed = []
-        for value in dict.fromkeys(reduction.value for reduction in program.reductions):
+        of_bools = self.counted()
+        for value in dict.fromkeys(of_bools):
             instr = program.body[value]
             if instr.kind == "load" and not program.operands[instr.operand].in_place:
                 full[value] = self.memory(instr.operand, program.operands[instr.operand], first, shape)
@@ -184,20 +184,40 @@ class _Run:
         # A gather reports indices out of range, even if nothing uses what it read.
         if computed or program.stores or any(instr.kind == "gather" for instr in program.body):
             unused = self.unused(computed)
+            needed = self.needed(of_bools)
             for starts, counts in _blocks(shape, self.block_size()):
                 at_block = tuple([base + start for base, start in zip(first, starts, strict=True)])
-                values = self.block(at_block, counts, unused)
+                values = self.block(at_block, counts, unused, only=needed)
                 inside = tuple([slice(start, start + count) for start, count in zip(starts, counts, strict=True)])
                 for value in computed:
                     full[value][inside] = values[value]
         axes = tuple(range(program.kept, len(shape)))
         results = []
-        for reduction in program.reductions:
-            results.append(self.reduced(reduction, full[reduction.value], axes, program.fast))
+        for reduction, value in zip(program.reductions, of_bools, strict=True):
+            results.append(self.reduced(reduction, full[value], axes, program.fast))
         post = self.values(program.post, at, extents, dict(enumerate(results)))
         for store in program.post_stores:
             target = self.memory(store.operand, program.operands[store.operand], at, extents)
             target[...] = post[store.value]
+
+    def counted(self) -> list[int]:
+        """What each reduction is of: sums of truth values, cast to integers, count them as they are."""
+        program = self.program
+        found = []
+        for reduction in program.reductions:
+            instr = program.body[reduction.value]
+            plain = reduction.op_def.name == "sum" and instr.kind == "cast" and instr.code == reduction.code == I64
+            counts = plain and program.body[instr.args[0]].code == BOOL
+            found.append(instr.args[0] if counts else reduction.value)
+        return found
+
+    def needed(self, of_bools: list[int]) -> list[int] | None:
+        """The values of the body without casts of what is counted as it is; None if all are needed."""
+        program = self.program
+        counted = {r.value for r, value in zip(program.reductions, of_bools, strict=True) if r.value != value}
+        counted -= {store.value for store in program.stores}
+        counted -= {arg for instr in program.body for arg in instr.args}
+        return [number for number in range(len(program.body)) if number not in counted] if counted else None
 
     def rows(self) -> None:
         """A program in stages: some rows at a time, all passes over them."""
@@ -227,6 +247,14 @@ class _Run:
 
     def reduced(self, reduction: Reduce, full: Host, axes: tuple[int, ...], fast: bool) -> Host:
         """A reduction's results."""
+        if full.dtype == np.bool_ and reduction.op_def.name == "sum":
+            return np.asarray(np.count_nonzero(full, axis=axes), np.int64)
+        if _reduce_rows is not None:
+            found = _reduce_rows(
+                reduction.op_def, reduction.code, full, full.ndim - len(axes), fast, self.device.loops
+            )
+            if found is not None:
+                return found  # type: ignore[no-any-return]
         result = reduce_axes(reduction.op_def, full, axes, axes, fast, False, self.operate)
         return result.astype(DTYPES[reduction.code])
 
