@@ -151,6 +151,7 @@ APART: dict[str, str] = {
     "engine/_drawing.pyx:firsts": _ROOM,
     "engine/_drawing.pyx:keys": _ROOM,
     "engine/_drawing.pyx:numbers": _ROOM,
+    "array/_indexing.pyx:alignments": _REGISTRY,
     "engine/_few.pyx:alignments": _REGISTRY,
     "engine/_indexing.pyx:sizes": _REGISTRY,
     "engine/_numbers.pyx:op_defs": _PART,

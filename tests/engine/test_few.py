@@ -164,6 +164,63 @@ def test_writing_in_place_is_numpys(seed: int) -> None:
         np.testing.assert_array_equal(keep.get(), keep_host)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_combining_at_indices_has_the_bits_of_plans(seed: int) -> None:
+    rng = np.random.default_rng([seed, 4404])
+    names = ["add", "subtract", "multiply", "divide", "maximum", "fmin", "bitwise_or", "logical_and", "hypot", "power"]
+    for _ in range(24):
+        dtype = str(rng.choice(DTYPES))
+        shape = tuple(int(extent) for extent in rng.integers(1, 6, rng.integers(1, 4)))
+        axes, count = int(rng.integers(1, len(shape) + 1)), int(rng.integers(1, 6))
+        index: Any = [rng.integers(-extent, extent, count) for extent in shape[:axes]]
+        if rng.random() < 0.1:
+            index[0][-1] = 9
+        rest = shape[axes:]
+        value: Any = [
+            int(rng.integers(-3, 4)), float(rng.normal()), True, np.float32(1.5), values(rng, dtype, (1, *rest))[0],
+            values(rng, dtype, (count, *rest)), values(rng, "d", (count, *rest)), values(rng, dtype, (count, 1, *rest)),
+        ][rng.integers(0, 8)]  # fmt: skip
+        listed = rng.random() < 0.5
+        function = getattr(nl, str(rng.choice(names)))
+        memory, view = layout(rng, shape)
+        host = values(rng, dtype, memory)
+        late = rng.random() < 0.3
+
+        def combined(
+            host: Any = host, view: Any = view, index: Any = index, value: Any = value, listed: Any = listed,
+            function: Any = function, late: Any = late,
+        ) -> Any:  # fmt: skip
+            array = nl.array(host)
+            nl.evaluate(array)
+            kept = array + 0 if late else array
+            at = [one.tolist() if listed else nl.asarray(one) for one in index]
+            given = nl.asarray(value) if isinstance(value, np.ndarray) else value
+            function.at(view(array), at[0] if len(at) == 1 else tuple(at), given)
+            return nl.stack((array, kept))
+
+        what = f"{function} {dtype} {shape} {index} {value!r}"
+        try:
+            expected = recorded(combined)
+        except (IndexError, TypeError, ValueError) as error:
+            with pytest.raises(type(error)):
+                nl.evaluate(combined())
+            continue
+        assert bits(combined()) == bits(expected), what
+
+
+def test_combining_is_refused_in_read_only_memory_and_takes_equal_indices_in_turn() -> None:
+    x = nl.zeros(3)
+    for _ in range(3):
+        nl.add.at(x, [0, 0, 2], nl.asarray([1.0, 2.0, 3.0]))
+        nl.subtract.at(x, [0, 0], 1)
+    assert x.tolist() == [3, 0, 9]
+    x.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        nl.add.at(x, [0], 1)
+    with pytest.raises(IndexError):
+        nl.add.at(nl.zeros(3), [0, 3], 1)
+
+
 def test_what_was_read_stays_when_its_memory_is_written() -> None:
     x = nl.asarray([1.0, 2.0, 3.0])
     y = x + 1

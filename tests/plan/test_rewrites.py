@@ -143,7 +143,8 @@ def test_a_difference_is_not_the_negated_other_one() -> None:
 # ---------------------------------------------------------------- what plans make of it
 
 
-def test_equal_values_are_computed_once() -> None:
+def test_equal_values_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(np.config, "unplanned", 0)  # Few elements are computed at once, and leave no tree.
     x, y = np.asarray(special("f8")), np.asarray(special("f8", 1))
     # pytest holds on to what stands within an assertion.
     count = operations(np.abs(-x) + np.abs(x))

@@ -205,7 +205,8 @@ def where(condition: Any, x: Any = NO_VALUE, y: Any = NO_VALUE, /) -> Any:
         result.is_scalar = False
         return result
     if x is NO_VALUE and y is NO_VALUE and type(condition) is ndarray:
-        return condition.nonzero()
+        array: Any = condition
+        return array.nonzero()
     return _where(condition, x, y)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.at_once import RECORDED, at_once
 from numloom.api.joining import concatenate
 from numloom.api.manipulation import broadcast_to, moveaxis, normal_axes, normal_axis, shaped, taken
 from numloom.array.convert import asarray, host_numbers
@@ -25,6 +26,7 @@ Array = Any
 WHERE = ELEMENTWISE["where"]
 
 
+@at_once(lambda arr, values, axis=None: np.append(arr, values, axis), most=RECORDED, pending=False)
 def append(arr: Any, values: Any, axis: int | None = None) -> Array:
     """A new array with `values` behind those of `arr` (both flattened if `axis` is None)."""
     array, values = asarray(arr), asarray(values)

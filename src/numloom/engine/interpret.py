@@ -247,12 +247,10 @@ class _Run:
 
     def reduced(self, reduction: Reduce, full: Host, axes: tuple[int, ...], fast: bool) -> Host:
         """A reduction's results."""
-        if full.dtype == np.bool_ and reduction.op_def.name == "sum":
+        if full.dtype == np.bool_ and reduction.op_def.name == "sum" and reduction.code == I64:
             return np.asarray(np.count_nonzero(full, axis=axes), np.int64)
         if _reduce_rows is not None:
-            found = _reduce_rows(
-                reduction.op_def, reduction.code, full, full.ndim - len(axes), fast, self.device.loops
-            )
+            found = _reduce_rows(reduction.op_def, reduction.code, full, full.ndim - len(axes), fast, self.device.loops)
             if found is not None:
                 return found  # type: ignore[no-any-return]
         result = reduce_axes(reduction.op_def, full, axes, axes, fast, False, self.operate)

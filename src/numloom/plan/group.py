@@ -10,6 +10,8 @@ Rules for storing, in order (docs/design/planning.md has the evidence):
 - S4. A computed value read at more than one layout is stored, unless it costs next to nothing.
 - S5. A costly value that is repeated by broadcasting, or read by several, is stored where recomputing
   costs more than memory does (about 8 instructions a byte).
+- S7. What was computed from memory before a part of that is written, and is read behind, is stored if it is less than
+  half of the memory, which would have to be copied.
 - S6. No kernel has more than `MAX_OPS` operations, `MAX_LOADS` inputs or `MAX_OUTPUTS` outputs.
 
 Kernels run in the order of their making. A stored value joins the latest kernel of its space that it
@@ -47,6 +49,9 @@ ROW_BYTES = 1 << 17
 
 ROW_THREADS, EACH, BUSY = 128, 32, 1 << 14
 """Threads that reduce a short row, elements of one in long rows, and how many are few for a device that has many."""
+
+LARGE = 1 << 16
+"""Bytes from which a copy takes longer than the launch that spares it."""
 
 LONG = 400
 """Cost of a thread's elements that takes as long as one more launch, about (4 µs; 8 for sixteen of two tanh each)."""
@@ -196,6 +201,9 @@ def choose_stored(
         for arg in node.args:
             if kind != VIEW and arg.number in layouts:
                 _add_layout(layouts[arg.number], None)
+    for node in nodes:
+        if node.kind == UPDATE:
+            _store_readers(node, nodes, users, stored, memory)
     for number, node in enumerate(nodes):
         if stored[number] and node.kind not in GENERATED:
             memory[number] = True
@@ -210,6 +218,35 @@ def choose_stored(
     choice.cluster = cluster
     choice.short_rows = short_rows
     return choice
+
+
+def _store_readers(
+    update: Node, nodes: Sequence[Node], users: Sequence[Sequence[int]], stored: list[bool], memory: list[bool]
+) -> None:
+    """S7: of what an update overwrites, store what was computed before and is read behind it, if that is less."""
+    base = update.args[0]
+    least = base.size * ITEMSIZES[base.code]
+    if base.storages or base.readers > base.seen or len(users[base.number]) < 2 or least < LARGE:
+        return
+    found, stack, seen = [], [number for number in users[base.number] if number < update.number], set()
+    while stack:
+        number = stack.pop()
+        if number in seen or stored[number]:
+            continue
+        seen.add(number)
+        if len(seen) > MAX_OPS:
+            return
+        node = nodes[number]
+        behind = any([user > update.number for user in users[number]])
+        if behind and node.kind in (OP, CAST):
+            found.append(node)
+        elif behind:
+            return
+        else:
+            stack.extend(users[number])
+    if 2 * sum([node.size * ITEMSIZES[node.code] for node in found]) <= least:
+        for node in found:
+            _to_memory(node, stored, memory)
 
 
 def _add_layout(known: list[object], layout: object) -> None:
