@@ -200,12 +200,12 @@ def test_combining_at_indices_has_the_bits_of_plans(seed: int) -> None:
 
         what = f"{function} {dtype} {shape} {index} {value!r}"
         try:
-            expected = recorded(combined)
-        except (IndexError, TypeError, ValueError) as error:
+            expected = bits(recorded(combined))
+        except (IndexError, TypeError, ValueError) as error:  # Of a GPU when somebody looks.
             with pytest.raises(type(error)):
-                nl.evaluate(combined())
+                bits(combined())
             continue
-        assert bits(combined()) == bits(expected), what
+        assert bits(combined()) == expected, what
 
 
 def test_combining_is_refused_in_read_only_memory_and_takes_equal_indices_in_turn() -> None:
