@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import numloom as nl
+from numloom.api import verifying
 from numloom.random import draws
 from numloom.random.bit_generator import Philox
 from numloom.random.generator import Generator
@@ -142,3 +143,14 @@ def test_threads_that_share_a_generator_take_blocks_of_their_own() -> None:
         thread.join()
     expected = {Generator(Philox(key=4, counter=17 * k)).random(33).get().tobytes() for k in range(80)}
     assert {x.tobytes() for x in found} == expected
+
+
+def test_blocks_are_taken_once_where_a_comparison_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where another thread learns a call meanwhile."""
+    rng = nl.random.default_rng(8)
+    drawn = [rng.standard_normal(700).tolist() for _ in range(3)]
+    with nl.config(verify=True):
+        monkeypatch.setattr(verifying, "learning", lambda: True)
+        drawn += [rng.standard_normal(700).tolist() for _ in range(5)]
+    alone = nl.random.default_rng(8)
+    assert drawn == [alone.standard_normal(700).tolist() for _ in range(8)]

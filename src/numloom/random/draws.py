@@ -47,8 +47,11 @@ def drawn(method: Method) -> Method:
             before = source.state
             operands = [node for count in counts for node in source.take(count)]
             result = wrap(replay(recorded, operands))
-            source.state = before
-            return beside(lambda: in_full(self, args, options), lambda: result)
+            after, source.state = source.state, before
+            try:
+                return beside(lambda: in_full(self, args, options), lambda: result)
+            finally:
+                source.state = after  # Another thread may learn a call meanwhile: then nothing was done in full.
 
     @wraps(method)
     def call(self: Any, *args: Any, **options: Any) -> Any:
