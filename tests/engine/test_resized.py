@@ -43,6 +43,13 @@ class Device:
         )  # fmt: skip
 
 
+@pytest.fixture(autouse=True, scope="module")
+def nothing_at_once() -> Iterator[None]:
+    """The memory that these values lie in is not there, so nobody may read it."""
+    with nl.config(unplanned=0):
+        yield
+
+
 @pytest.fixture(autouse=True)
 def nothing_runs() -> Iterator[None]:
     """What a test records, over memory that is none, must not run."""
