@@ -102,6 +102,7 @@ def apart() -> Iterator[Any]:
     inner = registry.get("cpu")
     device: Any = type(inner)()
     device.pool = Pool(inner.pool.name, inner.pool.raw_allocate, inner.pool.raw_free, cache_limit=1 << 24, error_at=0)
+    device.pool.poison = inner.pool.poison
     device.allocate = device.pool.allocate
     device.keeps = inner.pool
     device.view = lambda buffer: None
@@ -149,6 +150,7 @@ def stand_in() -> Iterator[Any]:
 
     device: Any = type(inner)()
     device.pool = Pool("stand-in", hidden.allocate, hidden.give_back, cache_limit=1 << 24, error_at=0)
+    device.pool.poison = hidden.at_work(inner.pool.poison)
     device.allocate = device.pool.allocate
     device.name, device.discrete, device.dlpack = "stand-in", True, (2, 0)
     device.view = lambda buffer: None
@@ -182,6 +184,7 @@ def stand_in() -> Iterator[Any]:
             return int(buffer.ptr)
 
         made.pool = Pool("stand-in", take, lambda address, nbytes: lent.pop(address, None) and None)
+        made.pool.poison = device.pool.poison
         made.allocate = made.pool.allocate
         work_apart(made)
         return made

@@ -84,6 +84,8 @@ def pytest_configure(config: pytest.Config) -> None:
         # Nothing of ours, and none of these clients but those of everyday/, may bring arrays to the host by the way.
         "host_copy": os.environ.get("NUMLOOM_HOST_COPY", "raise"),
         "placement": config.getoption("--placement"),
+        # Memory that nobody wrote is no zero, in which a test would see nothing.
+        "poison": os.environ.get("NUMLOOM_POISON", "1"),
     }
     if device != "auto":
         settings["device"] = "cpu" if device in ("reference", "beside") else device

@@ -135,6 +135,11 @@ SETTINGS: dict[str, Setting] = {
         _flag,
         "run remembered ways (replayed calls, plans, graphs) beside the full one and compare their bits",
     ),
+    "poison": Setting(
+        False,
+        _flag,
+        "fill the memory of new arrays with bytes of 0xFB, so that what nobody wrote is no zero and shows",
+    ),
     "progress": Setting(
         True, _flag, "one line in a terminal or below a cell while one waits for numloom for more than two seconds"
     ),
@@ -187,6 +192,7 @@ class Config:
     memory_limit: int
     check: bool
     verify: bool
+    poison: bool
     progress: bool
     full_tracebacks: bool
     default_float: str

@@ -4,6 +4,7 @@ cimport numloom.base.instances
 cdef Py_ssize_t _FLOOR, _ROOM, _SMALL
 cdef long long _MOST, _SMALL_BYTES
 cdef int _PART, _COARSE, _NEAR, _CLASSES
+cdef bint _poisons
 
 @cython.final
 cdef class Pool:
@@ -23,6 +24,7 @@ cdef class Pool:
     cdef readonly long long error_at
     cdef public object held
     cdef public object recall
+    cdef public object poison
     cdef list _free
     cdef dict _parts
     cdef dict _spare

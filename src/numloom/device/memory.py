@@ -20,6 +20,7 @@ try:
     import cython
 except ImportError:
     from numloom.base import uncompiled as cython
+from numloom.base.config import config
 from numloom.base.errors import OutOfMemoryError
 
 _COARSE = 119
@@ -51,7 +52,18 @@ NOTHING_KEPT = 1
 """`Pool.cache_limit` of a pool that keeps no freed block; nor does its device keep scratch memory then."""
 CAPTURED = 64 << 20
 """Most bytes of memory of its own that captured work has (`numloom.device.interface.Capture`)."""
+POISON = 0xFB
+"""Byte that `Pool.poison` fills memory with: in every dtype a large number, of bool none at all."""
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
+_poisons = config.poison
+
+
+def _set_poison(value: bool) -> None:
+    global _poisons
+    _poisons = value
+
+
+config.listen("poison", _set_poison)
 
 
 @cython.no_gc
@@ -160,6 +172,9 @@ class Pool:
     recall : callable or None
         Called where there is no memory left: whoever keeps freed memory of this pool gives it back, and says whether
         there was any.
+    poison : callable or None
+        ``poison(address, nbytes)`` fills memory with the byte `POISON`, in turn with launches; called for each buffer
+        under ``config.poison``, but while launches are held back, which may still use the memory.
     watcher : callable or None
         Told of what is allocated and freed, see `watch`.
     """
@@ -185,6 +200,7 @@ class Pool:
         self.parted = 0
         self.held: Callable[[], None] | None = None
         self.recall: Callable[[], bool] | None = None
+        self.poison: Callable[[int, int], None] | None = None
         self.closed = False
         self.watcher: Callable[[str, int, int, int], None] | None = None
         self.aside = False  # Closed or watched: blocks that come back take the long way.
@@ -245,6 +261,8 @@ class Pool:
         self.used += class_bytes(size_class)
         if self.used > self.peak:
             self.peak = self.used
+        if _poisons and self.poison is not None and self.held is None:
+            self.poison(ptr, class_bytes(size_class))
         buffer = Buffer.__new__(Buffer)
         buffer.ptr = ptr
         buffer.nbytes = nbytes

@@ -15,7 +15,8 @@ from numloom.device.registry cimport current
 from numloom.engine._indexing cimport itemsize_of, new_value
 from numloom.engine._numbers cimport ALONE, Way, convert, near_device, near_pool, way_of
 from numloom.engine._ready cimport (
-    MOST_DOTTED_ROW, MOST_WORDS, Loop, Size, StridedSpace, dots_of, pack, run_loop, simplify,
+    MOST_DOTTED_ROW, MOST_WORDS, Loop, Size, StridedSpace, dots_of, pack, run_loop, run_operation,
+    simplify,
 )
 from numloom.engine._unplanned cimport run_one
 from numloom.engine.look cimport is_quiet
@@ -205,7 +206,7 @@ cdef Node operate_on_few(
     spread(&space, nin, shape, strides)
     simplify(space)
     if way.loop is not NULL:
-        run_loop(<Loop>way.loop, way.data, start, space)
+        run_operation(<Loop>way.loop, way.data, start, space, itemsize_of(way.out))
         return node
     for k in range(nin):  # These go over elements that lie one after the other.
         loop_code = way.loop_first if k == 0 else way.loop_second

@@ -13,10 +13,10 @@ cdef extern from "ready.hpp" namespace "numloom" nogil:
         StridedSpace()
     void simplify(StridedSpace&) noexcept
     void run_loop(Loop, void*, char**, const StridedSpace&) noexcept
+    void run_operation(Loop, void*, char**, const StridedSpace&, int) noexcept
     Loop copy_of(int) noexcept
     void copy_all(int, char**, const StridedSpace&) noexcept
     Loop choice_of(int) noexcept
-    Loop negation_of(int) noexcept
     Loop cast_between(int, int) noexcept
     bint read_at(const char*, const StridedSpace&, char**, const int*, const Size*, const Size*, const StridedSpace&, int) noexcept
 

@@ -184,8 +184,6 @@ cdef tuple operation(object op_def, tuple codes, int out_code, object loops):
         return REFUSE
     if op_def.name == "where" and codes[0] == 0 and codes[1] == codes[2] == out_code:
         return BY_LOOP, <intptr_t>choice_of(sizes[out_code]), 0, ()
-    if op_def.name == "negative" and len(codes) == 1 and codes[0] == out_code and negation_of(out_code) is not NULL:
-        return BY_LOOP, <intptr_t>negation_of(out_code), 0, ()
     if op_def.is_exact(chars) and (op_def.is_numpys(chars) or not has_loop(op_def, wide(chars), loops)):
         if low.isdisjoint(codes) and out_code not in low and isinstance(op_def.numpy, numpy.ufunc):
             return ufunc_loop(op_def.numpy, codes, out_code)
@@ -389,7 +387,7 @@ cdef int map(Node node, Known* how, char** args, char* out) noexcept:
     if how.copies:
         copy_all(sizes[node.code], start, space)
     elif how.way == BY_LOOP:
-        run_loop(<Loop>how.function, how.data, start, space)
+        run_operation(<Loop>how.function, how.data, start, space, sizes[node.code])
     else:
         for k in range(how.words):
             words[k] = node.size if how.word[k] < 0 else <long long><intptr_t>start[how.word[k]]

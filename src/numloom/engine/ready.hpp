@@ -97,21 +97,27 @@ inline int line_axis(const StridedSpace& s) {
     return s.shape[longest] < 4 * s.shape[last] ? last : longest;
 }
 
-// Run a loop over a space whose shape has no zero.
-inline void run_loop(Loop loop, void* data, char* const* start, const StridedSpace& s) {
+// Run a function over the lines of a space whose shape has no zero: the addresses of a line's first elements, its length, and
+// bytes to the next ones.
+template <class Line>
+inline void for_lines(char* const* start, const StridedSpace& s, Line line) {
     char* args[MOST_ARGS];
     Size steps[MOST_ARGS], at[MOST_AXES];
     for (int k = 0; k < s.args; ++k) args[k] = start[k], steps[k] = 0;
-    Size one = 1;
-    if (s.rank == 0) return loop(args, &one, steps, data);
+    if (s.rank == 0) return line(args, Size(1), steps);
     const int inner = line_axis(s);
     for (int k = 0; k < s.args; ++k) steps[k] = s.strides[k][inner];
     for (int axis = 0; axis < s.rank; ++axis) at[axis] = 0;
     do {
         char* own[MOST_ARGS];
         for (int k = 0; k < s.args; ++k) own[k] = args[k];
-        loop(own, &s.shape[inner], steps, data);
+        line(own, s.shape[inner], steps);
     } while (next_position(s, s.rank, at, args, inner));
+}
+
+// Run a loop of our own, which takes any steps, over a space whose shape has no zero.
+inline void run_loop(Loop loop, void* data, char* const* start, const StridedSpace& s) {
+    for_lines(start, s, [&](char** args, Size count, const Size* steps) { loop(args, &count, steps, data); });
 }
 
 // ---------------------------------------------------------------- copies and choices
@@ -250,39 +256,6 @@ void choice_loop(char** args, const Size* count, const Size* steps, void*) {
         *reinterpret_cast<T*>(to) = *reinterpret_cast<const T*>(*choice ? a : b);
 }
 
-// NumPy's own loop, before 2.5, takes wrong elements of operands with some steps where results do not lie dense.
-template <class T, int PARTS>
-NL_CLONES void negate_dense(const T* __restrict__ from, T* __restrict__ to, Size count) {
-    for (Size i = 0; i < PARTS * count; ++i) to[i] = T(-from[i]);
-}
-
-template <class T, int PARTS>
-void negate_loop(char** args, const Size* count, const Size* steps, void*) {
-    const char* from = args[0];
-    char* to = args[1];
-    const Size many = *count, from_step = steps[0], to_step = steps[1], size = PARTS * sizeof(T);
-    if (from_step == size && to_step == size && from != to)
-        return negate_dense<T, PARTS>(reinterpret_cast<const T*>(from), reinterpret_cast<T*>(to), many);
-    for (Size i = 0; i < many; ++i, from += from_step, to += to_step)
-        for (int part = 0; part < PARTS; ++part)
-            reinterpret_cast<T*>(to)[part] = T(-reinterpret_cast<const T*>(from)[part]);
-}
-
-// By the codes of dtypes; of whole numbers the unsigned ones of their size, which may overflow.
-inline Loop negation_of(int code) {
-    switch (code) {
-        case 1: case 2: return negate_loop<uint8_t, 1>;
-        case 3: case 4: return negate_loop<uint16_t, 1>;
-        case 5: case 6: return negate_loop<uint32_t, 1>;
-        case 7: case 8: return negate_loop<uint64_t, 1>;
-        case 10: return negate_loop<float, 1>;
-        case 11: return negate_loop<double, 1>;
-        case 12: return negate_loop<float, 2>;
-        case 13: return negate_loop<double, 2>;
-    }
-    return nullptr;
-}
-
 inline Loop copy_of(int itemsize) {
     switch (itemsize) {
         case 1: return copy_loop<1>;
@@ -292,6 +265,33 @@ inline Loop copy_of(int itemsize) {
         case 16: return copy_loop<16>;
     }
     return nullptr;
+}
+
+constexpr Size RESULTS = 4096;  // bytes of results that are computed side by side before they are put apart
+
+// Run the loop of an operation, one of NumPy's perhaps, over a space whose shape has no zero. It writes results of `itemsize`
+// bytes side by side: of results apart NumPy's loops leave some unwritten (isnan, isinf, isfinite and signbit of 16 and more)
+// or take wrong operands (negative, before 2.5), and ufuncs themselves run them so only where `out` lies so.
+inline void run_operation(Loop loop, void* data, char* const* start, const StridedSpace& s, int itemsize) {
+    const int last = s.args - 1;
+    const Loop copy = copy_of(itemsize);
+    for_lines(start, s, [&](char** args, Size count, const Size* steps) {
+        if (count == 1 || steps[last] == itemsize) return loop(args, &count, steps, data);
+        alignas(64) char results[RESULTS];
+        Size dense[MOST_ARGS], apart[2] = {itemsize, steps[last]};
+        for (int k = 0; k < last; ++k) dense[k] = steps[k];
+        dense[last] = itemsize;
+        while (count) {
+            Size part = count < RESULTS / itemsize ? count : RESULTS / itemsize;
+            char *own[MOST_ARGS], *ends[2] = {results, args[last]};
+            for (int k = 0; k < last; ++k) own[k] = args[k];
+            own[last] = results;
+            loop(own, &part, dense, data);
+            copy(ends, &part, apart, nullptr);
+            for (int k = 0; k < s.args; ++k) args[k] += part * steps[k];
+            count -= part;
+        }
+    });
 }
 
 inline Loop choice_of(int itemsize) {

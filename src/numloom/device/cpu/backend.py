@@ -57,6 +57,7 @@ class CpuDevice:
         self.pool = Pool(
             "cpu", memory.allocate, memory.free, config.memory_limit, memory.total() // 4, self._error_address
         )
+        self.pool.poison = memory.poison
         self.allocate: Any = self.pool.allocate
         self.builder = Builder()
         self.builder.error_address = self._error_address

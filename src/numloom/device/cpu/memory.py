@@ -7,6 +7,8 @@ import os
 import sys
 from typing import Any
 
+from numloom.device.memory import POISON
+
 ALIGNMENT = 256
 HUGE = 4 << 20
 _MADV_HUGEPAGE = 14
@@ -34,6 +36,11 @@ def allocate(nbytes: int) -> int:
         # Touching fresh memory costs one fault a page, so a few large pages are much faster.
         _libc.madvise(address, ctypes.c_size_t(nbytes), _MADV_HUGEPAGE)
     return address.value or 0
+
+
+def poison(address: int, nbytes: int) -> None:
+    """Fill memory with bytes that are no likely numbers."""
+    ctypes.memset(address, POISON, nbytes)
 
 
 def free(address: int, nbytes: int) -> None:

@@ -34,7 +34,7 @@ from numloom.device.cuda.routines.products import blas_of
 from numloom.device.cuda.texture import CudaHandle, CudaImage, surface_object, texture_object
 from numloom.device.cuda.transfer import Ring, StagingBuffers
 from numloom.device.interface import Capture, Captured, Image, Module, Sampling, Texels
-from numloom.device.memory import KEPT_SCRATCH, NOTHING_KEPT, Buffer, Pool
+from numloom.device.memory import KEPT_SCRATCH, NOTHING_KEPT, POISON, Buffer, Pool
 
 try:
     from numloom.device.cuda._launch import Launch, Replay  # type: ignore[import-not-found]
@@ -179,6 +179,7 @@ class CudaDevice:
         name = driver.call("cuDeviceGetName", 256, self.device)
         self.description = name.decode(errors="replace").rstrip("\0 ")
         self.pool = Pool("cuda", self._raw_allocate, self._raw_free, config.memory_limit)
+        self.pool.poison = self._poison
         self.allocate = self.pool.allocate
         memory = total()
         self.pinned = Pool("pinned host memory", self._pin, self._unpin, memory // 2, min(memory // 8, 1 << 30))
@@ -242,6 +243,7 @@ class CudaDevice:
             del buffer
 
         made.pool = Pool("cuda", take, give)
+        made.pool.poison = made._poison
         made.allocate = made.pool.allocate
         made._user_modules = {}
         made._work, made._clean, made._read = None, 0, None
@@ -291,6 +293,11 @@ class CudaDevice:
         # Memory of a lost GPU, or of the parent process, is not ours to free.
         if not driver.state.lost and os.getpid() == driver.state.process:
             driver.call("cuMemFree", address, doing="freeing memory of the GPU")
+
+    def _poison(self, address: int, nbytes: int) -> None:
+        if driver.state.several:
+            self.enter()
+        driver.call("cuMemsetD8Async", address, POISON, nbytes, self.stream, doing="filling new memory")
 
     def _pin(self, nbytes: int) -> int:
         return int(driver.call("cuMemHostAlloc", nbytes, 0, doing=f"pinning {nbytes} bytes of the host"))
