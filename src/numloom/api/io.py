@@ -16,6 +16,7 @@ import numpy as np
 
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray
+from numloom.base.dtypes import refuse_other_order
 from numloom.base.progress import Line, place
 
 Array = Any
@@ -297,6 +298,7 @@ def loadtxt(
     array([[1., 2.],
            [3., 4.]])
     """
+    refuse_other_order(dtype)
     return _delivered(
         np.loadtxt(  # type: ignore[call-overload]
             _told(fname, encoding), dtype, comments, delimiter, converters, skiprows, usecols, unpack,
@@ -371,6 +373,7 @@ def genfromtxt(
     """
     if usemask:
         raise TypeError("numloom has no masked arrays: choose filling_values=, or compare with them afterwards")
+    refuse_other_order(dtype)
     return _delivered(
         np.genfromtxt(  # type: ignore[call-overload]
             _told(fname, encoding), dtype, comments, delimiter, skip_header, skip_footer, converters, missing_values,
@@ -452,6 +455,7 @@ def fromregex(file: Any, regexp: Any, dtype: Any, encoding: str | None = None) -
     >>> np.fromregex(text, r"size (\d+)", [("size", "i8")])
     {'size': array([3, 4])}
     """
+    refuse_other_order(dtype)
     return _delivered(np.fromregex(file, regexp, dtype, encoding))  # type: ignore[no-any-return]
 
 

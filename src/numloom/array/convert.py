@@ -20,7 +20,7 @@ from numloom.array.hostcopy import host_copy
 from numloom.array.ndarray import bind, construct, later, ndarray, node_of, operand, view_of, wrap
 from numloom.array.storage import Storage, pin, pin_foreign, unpin
 from numloom.base.config import config
-from numloom.base.dtypes import BOOL, CHARS, DTYPES, ITEMSIZES, LOW, U8, code_of
+from numloom.base.dtypes import BOOL, CHARS, DTYPES, ITEMSIZES, LOW, U8, code_of, native
 from numloom.base.errors import casting_error
 from numloom.base.tracebacks import at_once
 from numloom.base.wording import NOTHING
@@ -224,7 +224,7 @@ def from_host(host: Host, code: int = -1, order: str = "K", given: Any = NOTHING
     if type(host) is not np.ndarray:
         host = _plain(host)
     if code < 0:
-        code = code_of(host.dtype, host if given is NOTHING else given)
+        code = code_of(native(host.dtype), host if given is NOTHING else given)
     if host.dtype != DTYPES[code]:
         host = host.astype(DTYPES[code])
     if code == BOOL and host.base is not None and getattr(host.base, "dtype", None) != host.dtype:

@@ -62,6 +62,13 @@ def unsupported(dtype: np.dtype[Any], given: Any = NOTHING) -> str:
 
 def _cure(dtype: np.dtype[Any], given: Any) -> tuple[str, str]:
     kind = dtype.kind
+    if not dtype.isnative and kind in "iufc":
+        plain = dtype.newbyteorder("=").name
+        return (
+            "arrays lie in this machine's byte order",
+            f"ask for {plain}, and for bytes of the other order take byteswap() of that: x.view({plain!r}).byteswap() "
+            f"reads such bytes, x.astype({plain!r}).byteswap() has them",
+        )
     if kind in "US":
         what = "the array holds text" if given is NOTHING or isinstance(given, np.ndarray) else _shown_text(given)
         return what, "it stays in NumPy arrays, but numbers written as text become numbers with dtype=float"

@@ -12,7 +12,7 @@ from numloom.api.manipulation import broadcast_to, moveaxis, normal_axis
 from numloom.api.sorting import argsort, cumsum, searchsorted, sort
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, store_result, wrap
-from numloom.base.dtypes import DTYPES, I64, ITEMSIZES, KINDS, U64, code_of
+from numloom.base.dtypes import DTYPES, I64, ITEMSIZES, KINDS, U64, code_of, native, resolved
 from numloom.base.errors import casting_error
 from numloom.base.integers import as_integer, is_integer
 from numloom.graph import build
@@ -63,16 +63,15 @@ class Orders(Distributions):
 
     @drawn
     def _recorded_integers(self, low: Any, high: Any, size: Any, dtype: Any, endpoint: bool, name: str) -> Array:
-        try:
-            code = code_of(dtype)
-        except TypeError:
-            code = -1
-        if code < 0 or KINDS[code] not in "biu":
-            raise TypeError(f"Unsupported dtype {np.dtype(dtype)!r} for {name}")
-        if not np.dtype(dtype).isnative and name == "integers":  # Of RandomState NumPy's are the machine's, too.
+        given = resolved(dtype)
+        asked = native(given)
+        if asked.kind not in "biu":
+            raise TypeError(f"Unsupported dtype {given!r} for {name}")
+        code = code_of(asked)
+        if asked != given and name == "integers":  # Of RandomState NumPy's are the machine's, too.
             raise ValueError(
-                f"dtype {np.dtype(dtype).str} is not in this machine's byte order, in which draws are: draw them as "
-                f"{DTYPES[code]} and call byteswap"
+                f"dtype {given.str} is not in this machine's byte order, in which draws are: draw them as "
+                f"{asked} and call byteswap"
             )
         alone = high is None
         if alone:
