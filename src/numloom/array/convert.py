@@ -465,7 +465,15 @@ def to_numpy(array: Array, dtype: Any = None, copy: bool = False) -> Host:
 
 
 def array_interface(array: Array) -> dict[str, Any]:
-    """``__array_interface__``; the memory is pinned for the life of the storage. Of a GPU's or tree's it is a copy."""
+    """``__array_interface__``; the memory is pinned for the life of the storage. Of a GPU's or tree's it is a copy.
+
+    Raises
+    ------
+    AttributeError
+        For bfloat16 and float8, of which it knows the bytes only: who asks for it takes ``__array__`` then.
+    """
+    if array.code in LOW:
+        raise AttributeError(f"'numloom.ndarray' object of {array.dtype} has no attribute '__array_interface__'")
     described: dict[str, Any] = {"shape": array.shape, "typestr": array.dtype.str, "version": 3}
     discrete = device_at(array).discrete
     if discrete or array.storage.value.tree:

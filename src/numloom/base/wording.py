@@ -76,6 +76,11 @@ def _cure(dtype: np.dtype[Any], given: Any) -> tuple[str, str]:
         return "dates and times stay in NumPy arrays", "x.astype('int64') of a NumPy array gives their counts"
     if dtype.fields:
         return "an array with fields stays in NumPy", "keep one numloom array for each field"
+    if kind == "V" and dtype.itemsize <= 2:
+        return (
+            "it is not said what the bytes of its elements mean",
+            "x.view(ml_dtypes.bfloat16) of a NumPy array, or of a float8, says so",
+        )
     if kind in "fc":
         return "no GPU computes with it", f"convert it with {'astype(float)' if kind == 'f' else 'astype(complex)'}"
     if given is NOTHING or kind != "O":
