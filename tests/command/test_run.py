@@ -71,6 +71,26 @@ match x:
     case np.ndarray():
         print("an array")
 """,
+    "byte order": """
+def told(f):
+    x = f()
+    print(x.dtype.str, x.tolist(), x.tobytes())
+raw, other = bytes(range(8)), np.dtype("i4").newbyteorder()
+x = np.arange(1, 3, dtype="i4")
+told(lambda: x.astype(other))
+told(lambda: x.byteswap())
+told(lambda: np.frombuffer(raw, ">u2"))
+told(lambda: np.frombuffer(raw, ">u2") + 1)
+told(lambda: np.sort(np.frombuffer(raw, ">u2")))
+told(lambda: np.zeros(3, ">i4"))
+told(lambda: np.full(3, 1, dtype=other))
+told(lambda: np.array([1, 2], dtype=other))
+told(lambda: np.array(x, dtype=">i4"))
+told(lambda: np.zeros_like(x, ">i4"))
+told(lambda: np.concatenate([x, x], dtype=">i4"))
+told(lambda: np.loadtxt(["1 2"], dtype=other))
+told(lambda: np.fromiter([1, 2], other))
+""",
     "imports": """
 import numpy
 import numpy.linalg as la, numpy.fft

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import random
+import re
+import warnings
+from array import array
+from collections import deque
 from math import erf, exp, pi, sqrt
 from typing import Any
 
@@ -197,6 +202,81 @@ def test_shuffle_in_place() -> None:
     host = values(x)
     assert sorted(host.tolist()) == list(range(50)) and (host[:10] == np.arange(10)).all()
     assert (host[10:40] != np.arange(10, 40)).any()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        bytearray(b"abcdefgh"),
+        array("i", range(8)),
+        deque(range(8)),
+        memoryview(bytearray(b"abcdefgh")),
+        list("abcdefgh"),
+    ],
+)
+@pytest.mark.parametrize("of", [rng, nl.random.RandomState])
+def test_shuffle_of_sequences(given: Any, of: Any) -> None:
+    before = list(given)
+    of(7).shuffle(given)
+    assert list(given) != before and sorted(given) == sorted(before)
+
+
+@pytest.mark.parametrize("given", [(1, 2), "ab", {0: 1, 1: 2}, memoryview(b"ab")])
+def test_shuffle_refuses(given: Any) -> None:
+    with pytest.raises(TypeError):
+        rng().shuffle(given)
+
+
+@pytest.mark.parametrize("of", [np.random.default_rng, np.random.RandomState, lambda seed: np.random])
+@pytest.mark.parametrize("shape", [(6, 2), (6, 2, 3), (2, 1), (0, 3)])
+def test_numpys_generators_refuse_to_lose_rows(of: Any, shape: tuple[int, ...]) -> None:
+    host = np.arange(1.0, 1 + np.prod(shape)).reshape(shape)
+    x = nl.asarray(host)
+    for seen in (x, x[::-1], x.T):
+        with pytest.raises(TypeError, match=r"would lose rows .* use x\[\.\.\.\]"):
+            of(1).shuffle(seen)
+    assert_array_equal(x, host)
+    x[...] = x[of(1).permutation(len(x))]
+    assert_array_equal(nl.sort(x, axis=0), host)
+    vector = nl.arange(1, 9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # That items may be lost, which is not so.
+        of(1).shuffle(vector)
+    assert sorted(vector.tolist()) == list(range(1, 9))
+    assert sorted(of(1).choice(vector, 8, replace=False).tolist()) == list(range(1, 9))
+
+
+@pytest.mark.parametrize("shape", [(6,), (6, 2)])
+def test_pythons_shuffle_is_as_of_numpys_arrays(shape: tuple[int, ...]) -> None:
+    host = np.arange(1, 1 + np.prod(shape)).reshape(shape)
+    x = nl.asarray(host)
+    random.Random(3).shuffle(x)
+    random.Random(3).shuffle(host)
+    assert_array_equal(x, host)
+
+
+PAIRS = [(a, b) for a in "?bBhHiIqQefdFD" for b in "?bBhHiIqQefdFD"]
+
+
+@pytest.mark.parametrize(("given", "target"), PAIRS)
+def test_permuted_casts_by_the_rule_safe(given: str, target: str) -> None:
+    host, out = np.ones(4, given), np.zeros(4, target)
+    x, ours = nl.asarray(host), nl.asarray(out)
+    try:
+        np.random.default_rng(1).permuted(host, out=out)
+    except TypeError as error:
+        with pytest.raises(TypeError, match=re.escape(str(error))):
+            rng().permuted(x, out=ours)
+    else:
+        assert rng().permuted(x, out=ours) is ours
+    assert_array_equal(ours, out, strict=True)
+
+
+def test_integers_of_the_other_byte_order() -> None:
+    other = np.dtype("i4").newbyteorder()
+    with pytest.raises(ValueError, match="byteswap"):
+        rng().integers(3, size=2, dtype=other)
+    assert nl.random.RandomState(1).randint(3, size=2, dtype=other).dtype == np.dtype("i4")  # As NumPy's.
 
 
 def test_choice() -> None:

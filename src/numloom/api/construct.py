@@ -55,8 +55,9 @@ def construct(
     ValueError, TypeError
         As NumPy does, where the elements would leave the buffer.
     """
-    code = code_of(float if dtype is None else dtype)
     buffer = memptr if buffer is None else buffer
+    shared = buffer is None or type(buffer) is ndarray or hasattr(buffer, "mem")
+    code = code_of(float if dtype is None else dtype) if shared else -1  # Bytes of the host may be of any order.
     if buffer is None:
         if strides is None:
             if order not in (None, "C", "F"):

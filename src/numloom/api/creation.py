@@ -16,7 +16,7 @@ from numloom.array.convert import asarray, from_host, made_like, over_host
 from numloom.array.devices import another, made_on
 from numloom.array.ndarray import bind, ndarray, view_of, wrap
 from numloom.array.views import as_truth, constant_of, in_tree
-from numloom.base.dtypes import DTYPES, F32, F64, I64, ITEMSIZES, KINDS, ROUNDED, code_of
+from numloom.base.dtypes import DTYPES, F32, F64, I64, ITEMSIZES, KINDS, ROUNDED, code_of, native, refuse_other_order
 from numloom.base.integers import as_extent, as_integer, is_single
 from numloom.base.memo import Memo
 from numloom.base.tracebacks import at_once
@@ -184,7 +184,7 @@ def full(
     elif kind is int and -_EXACT <= fill_value <= _EXACT:
         code = I64
     else:
-        code = F64 if kind is float else code_of(np.asarray(fill_value).dtype)
+        code = F64 if kind is float else code_of(native(np.asarray(fill_value).dtype))
     return new_array(build.full(_filler(fill_value, code), code, extents, _strides(extents, code, order)))
 
 
@@ -415,6 +415,7 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = No
     """A vector of what an iterator gives."""
     if like is not None:
         return made_like(like, np.fromiter, iter, dtype, count)
+    refuse_other_order(dtype)
     return from_host(np.fromiter(iter, dtype, count))
 
 
@@ -422,6 +423,8 @@ def fromstring(string: Any, dtype: Any = float, count: int = -1, *, sep: str, li
     """A vector of the numbers in a text."""
     if like is not None:
         return made_like(like, np.fromstring, string, dtype, count, sep=sep)
+    if sep:  # Bytes may be of any order.
+        refuse_other_order(dtype)
     return from_host(np.fromstring(string, dtype, count, sep=sep))
 
 
@@ -431,6 +434,8 @@ def fromfile(
     """A vector of the numbers in a file."""
     if like is not None:
         return made_like(like, np.fromfile, file, dtype, count, sep, offset)
+    if sep:
+        refuse_other_order(dtype)
     return from_host(np.fromfile(file, dtype, count, sep, offset))
 
 
@@ -707,7 +712,7 @@ def _linspace_arrays(
 
 def _whole(dtype: Any) -> bool:
     """Whether powers would be cut to whole numbers: one that misses its number by the last bit would be another."""
-    return dtype is not None and np.dtype(dtype).kind in "iu"
+    return dtype is not None and KINDS[code_of(dtype)] in "iu"
 
 
 @traced
@@ -715,7 +720,7 @@ def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Array:
     """`num` values, evenly spaced on a log scale, from ``base**start`` to ``base**stop``."""
-    if (numpy_is_near() or _whole(dtype)) and not any(type(x) is ndarray for x in (start, stop, base)):
+    if (_whole(dtype) or numpy_is_near()) and not any(type(x) is ndarray for x in (start, stop, base)):
         return from_host(np.logspace(start, stop, num, endpoint, base, dtype, axis))
     if np.ndim(base):
         # The new axis stands among those that all three have together.
@@ -737,7 +742,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     )  # fmt: skip
     if not (low.all() and high.all()):
         raise ValueError("Geometric sequence cannot include zero")
-    if not waits and (numpy_is_near() or _whole(dtype)):
+    if not waits and (_whole(dtype) or numpy_is_near()):
         return from_host(np.geomspace(low, high, num, endpoint, dtype, axis))
     found = np.result_type(low.dtype, high.dtype, 1.0, np.zeros((), dtype))
     low, high = low.astype(found), high.astype(found)

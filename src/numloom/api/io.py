@@ -16,11 +16,13 @@ import numpy as np
 
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray
+from numloom.base.dtypes import DTYPES, LOW, refuse_other_order
 from numloom.base.progress import Line, place
 
 Array = Any
 Host = np.ndarray[Any, Any]
 
+_LOW = tuple([DTYPES[code] for code in LOW])
 _PACKED = (".gz", ".bz2", ".xz", ".lzma")
 _LARGE = 32 << 20
 """Bytes of a text that takes seconds to read."""
@@ -29,6 +31,31 @@ _LARGE = 32 << 20
 def _host(array: Any) -> Any:
     """An array of ours as NumPy's, everything else as it is."""
     return array.get() if type(array) is ndarray else array
+
+
+def to_file(array: Any) -> Host:
+    """An array as NumPy writes it: ours in the order that a file has for how it lies."""
+    host = array.get(order="F" if array.flags.fnc else "C") if type(array) is ndarray else np.asanyarray(array)
+    return host.view(as_written(host.dtype)) if host.dtype in _LOW else host
+
+
+def as_written(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype that a file of NumPy's has for one: for bfloat16 and float8, which it cannot name, a field so named.
+
+    Examples
+    --------
+    >>> as_written(np.dtype("bfloat16")), as_written(np.dtype("float32"))
+    (dtype([('bfloat16', '<u2')]), dtype('float32'))
+    """
+    return np.dtype([(dtype.name, f"u{dtype.itemsize}")]) if dtype in _LOW else dtype
+
+
+def as_meant(found: Any) -> Any:
+    """What a file holds in the dtype that it was written as (see `as_written`)."""
+    for dtype in _LOW if isinstance(found, np.ndarray) and found.dtype.names is not None else ():
+        if found.dtype == as_written(dtype):
+            return found.view(dtype)
+    return found
 
 
 def _delivered(found: Any) -> Any:
@@ -130,7 +157,7 @@ def load(
         encoding,  # type: ignore[arg-type]
         max_header_size=max_header_size,
     )
-    return NpzFile(found) if isinstance(found, np.lib.npyio.NpzFile) else _delivered(found)
+    return NpzFile(found) if isinstance(found, np.lib.npyio.NpzFile) else _delivered(as_meant(found))
 
 
 def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
@@ -145,7 +172,7 @@ def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
     allow_pickle : bool
         Whether arrays of objects (NumPy's) may be pickled.
     """
-    np.save(file, _host(arr), allow_pickle=allow_pickle)
+    np.save(file, to_file(arr), allow_pickle=allow_pickle)
 
 
 def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None:
@@ -162,13 +189,13 @@ def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None
     **kwds : array_like
         Arrays under these names.
     """
-    np.savez(file, *map(_host, args), allow_pickle=allow_pickle, **{name: _host(a) for name, a in kwds.items()})
+    np.savez(file, *map(to_file, args), allow_pickle=allow_pickle, **{name: to_file(a) for name, a in kwds.items()})
 
 
 def savez_compressed(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None:
     """As `savez`, compressed."""
-    arrays = {name: _host(a) for name, a in kwds.items()}
-    np.savez_compressed(file, *map(_host, args), allow_pickle=allow_pickle, **arrays)
+    arrays = {name: to_file(a) for name, a in kwds.items()}
+    np.savez_compressed(file, *map(to_file, args), allow_pickle=allow_pickle, **arrays)
 
 
 class NpzFile(Mapping[str, Any]):
@@ -190,7 +217,7 @@ class NpzFile(Mapping[str, Any]):
         self.f = _Attributes(self)
 
     def __getitem__(self, key: str) -> Any:
-        return _delivered(self._host[key])
+        return _delivered(as_meant(self._host[key]))
 
     def __contains__(self, key: object) -> bool:
         return key in self._host
@@ -297,6 +324,7 @@ def loadtxt(
     array([[1., 2.],
            [3., 4.]])
     """
+    refuse_other_order(dtype)
     return _delivered(
         np.loadtxt(  # type: ignore[call-overload]
             _told(fname, encoding), dtype, comments, delimiter, converters, skiprows, usecols, unpack,
@@ -371,6 +399,7 @@ def genfromtxt(
     """
     if usemask:
         raise TypeError("numloom has no masked arrays: choose filling_values=, or compare with them afterwards")
+    refuse_other_order(dtype)
     return _delivered(
         np.genfromtxt(  # type: ignore[call-overload]
             _told(fname, encoding), dtype, comments, delimiter, skip_header, skip_footer, converters, missing_values,
@@ -452,6 +481,7 @@ def fromregex(file: Any, regexp: Any, dtype: Any, encoding: str | None = None) -
     >>> np.fromregex(text, r"size (\d+)", [("size", "i8")])
     {'size': array([3, 4])}
     """
+    refuse_other_order(dtype)
     return _delivered(np.fromregex(file, regexp, dtype, encoding))  # type: ignore[no-any-return]
 
 

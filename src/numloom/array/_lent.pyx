@@ -17,7 +17,7 @@ from numloom.array.storage cimport Storage
 from numloom.device.memory cimport Buffer, Pool
 from numloom.device.registry cimport beside, current
 from numloom.engine._indexing cimport itemsize_of, new_value
-from numloom.engine._numbers cimport is_host, near_pool
+from numloom.engine._numbers cimport code_of_number, is_host, near_pool
 from numloom.engine.look cimport is_quiet
 from numloom.graph.build cimport one_tuple
 from numloom.graph.node cimport Node
@@ -44,7 +44,6 @@ np.import_array()
 
 cdef enum:
     NATIVE = 14  # dtypes that NumPy has, by their codes
-    NUMBERS = 32  # NumPy's numbers of its own dtypes
     MOST_AXES = 32
     MOST_JOINED = 1 << 8  # elements
 
@@ -53,11 +52,6 @@ cdef int LEAF = _node.LEAF, F64 = _F64
 cdef object dtypes = DTYPES
 cdef bint verifying = config.verify
 cdef type HOST = numpy.ndarray, GENERIC = numpy.generic
-cdef int codes[NUMBERS]  # by NumPy's numbers
-for _code in range(NUMBERS):
-    codes[_code] = -1
-for _code in range(NATIVE):
-    codes[DTYPES[_code].num] = _code
 
 
 def _set_verify(value):
@@ -140,8 +134,8 @@ cdef object kept(object found, Pool pool):
     kind = type(found)
     if kind is HOST:
         host = found
-        code = codes[np.PyArray_TYPE(host)] if np.PyArray_TYPE(host) < NUMBERS else -1
-        if code < 0 or not np.PyArray_NDIM(host) or not np.PyArray_IS_C_CONTIGUOUS(host):
+        code = code_of_number(np.PyArray_TYPE(host))
+        if code < 0 or not np.PyArray_NDIM(host) or not np.PyArray_ISCARRAY_RO(host):
             return None
         size = np.PyArray_NBYTES(host)
         buffer = pool.allocate(size if size else 1)
@@ -155,8 +149,7 @@ cdef object kept(object found, Pool pool):
         number[0] = <double>found
         return of_number(F64, number)
     if isinstance(found, GENERIC):
-        size = (<np.dtype>found.dtype).num
-        code = codes[size] if size < NUMBERS else -1
+        code = code_of_number((<np.dtype>found.dtype).num)
         if code < 0:
             return None
         PyArray_ScalarAsCtype(found, number)

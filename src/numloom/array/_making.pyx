@@ -16,7 +16,7 @@ from numloom.array.subscript cimport _layouts
 from numloom.device.memory cimport Buffer, Pool
 from numloom.engine._blocks cimport fill_dense
 from numloom.engine._indexing cimport itemsize_of, new_value
-from numloom.engine._numbers cimport host_pool, near_pool, stores_as, take_python
+from numloom.engine._numbers cimport code_of_number, host_pool, near_pool, stores_as, take_python
 from numloom.graph.build cimport one_tuple
 from numloom.graph.node cimport Node, new_node
 from numloom.graph.replay cimport learning
@@ -36,7 +36,6 @@ cdef enum:
     MOST = 1 << 12  # elements
     MOST_AXES = 8
     PLAIN = 14  # codes of dtypes that C knows
-    NUMBERS = 32  # NumPy's numbers of its own dtypes
 
 cdef int BOOL = _BOOL, C128 = _C128, F64 = _F64, I64 = _I64, LEAF = _node.LEAF
 cdef object UNSET = _UNSET
@@ -44,11 +43,6 @@ cdef object DTYPE = numpy.dtype
 cdef tuple _NOTHING = ()
 cdef type HOST = numpy.ndarray
 cdef list watching = watchers
-cdef int codes[NUMBERS]  # by NumPy's numbers
-for _code in range(NUMBERS):
-    codes[_code] = -1
-for _code in range(PLAIN):
-    codes[DTYPES[_code].num] = _code
 
 
 cdef int known_code(object dtype) except -2:
@@ -269,7 +263,7 @@ cdef object taken_in(np.ndarray host):
     cdef int code
     if not 0 < rank <= MOST_AXES or np.PyArray_SIZE(host) > MOST or not np.PyArray_ISCARRAY_RO(host):
         return None
-    code = codes[np.PyArray_TYPE(host)] if np.PyArray_TYPE(host) < NUMBERS else -1
+    code = code_of_number(np.PyArray_TYPE(host))
     if code < 0 or learning() or watching or counters.profiler is not None:
         return None
     pool = near_pool()

@@ -20,7 +20,7 @@ from numloom.array.hostcopy import host_copy
 from numloom.array.ndarray import bind, construct, later, ndarray, node_of, operand, view_of, wrap
 from numloom.array.storage import Storage, pin, pin_foreign, unpin
 from numloom.base.config import config
-from numloom.base.dtypes import BOOL, CHARS, DTYPES, ITEMSIZES, LOW, U8, code_of
+from numloom.base.dtypes import BOOL, CHARS, DTYPES, ITEMSIZES, LOW, U8, code_of, native
 from numloom.base.errors import casting_error
 from numloom.base.tracebacks import at_once
 from numloom.base.wording import NOTHING
@@ -224,7 +224,7 @@ def from_host(host: Host, code: int = -1, order: str = "K", given: Any = NOTHING
     if type(host) is not np.ndarray:
         host = _plain(host)
     if code < 0:
-        code = code_of(host.dtype, host if given is NOTHING else given)
+        code = code_of(native(host.dtype), host if given is NOTHING else given)
     if host.dtype != DTYPES[code]:
         host = host.astype(DTYPES[code])
     if code == BOOL and host.base is not None and getattr(host.base, "dtype", None) != host.dtype:
@@ -465,7 +465,15 @@ def to_numpy(array: Array, dtype: Any = None, copy: bool = False) -> Host:
 
 
 def array_interface(array: Array) -> dict[str, Any]:
-    """``__array_interface__``; the memory is pinned for the life of the storage. Of a GPU's or tree's it is a copy."""
+    """``__array_interface__``; the memory is pinned for the life of the storage. Of a GPU's or tree's it is a copy.
+
+    Raises
+    ------
+    AttributeError
+        For bfloat16 and float8, of which it knows the bytes only: who asks for it takes ``__array__`` then.
+    """
+    if array.code in LOW:
+        raise AttributeError(f"'numloom.ndarray' object of {array.dtype} has no attribute '__array_interface__'")
     described: dict[str, Any] = {"shape": array.shape, "typestr": array.dtype.str, "version": 3}
     discrete = device_at(array).discrete
     if discrete or array.storage.value.tree:

@@ -370,9 +370,7 @@ class ndarray:
         return _bound["formatted"](self, spec)  # type: ignore[no-any-return]
 
     def __hash__(self) -> int:
-        if self.is_scalar:
-            return hash(self._only_element())
-        return _bound["hashed"](self)  # type: ignore[no-any-return]
+        return hash(self._only_element()) if self.is_scalar else _bound["hashed"](self)  # type: ignore[no-any-return]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return _bound["host_array"](self, dtype, copy)  # type: ignore[no-any-return]
@@ -883,6 +881,8 @@ def store_result(target: Any, result: Any, name: str) -> Any:
     """Finish an in-place operator: rebind a scalar, else write the result where the array lies."""
     if target.is_scalar or result is NotImplemented:
         return result
+    if not target.writeable:
+        raise read_only(target.storage, "output array")
     if result.code != target.code and not np.can_cast(DTYPES[result.code], DTYPES[target.code], "same_kind"):
         raise casting_error(name, "same_kind", result.code, target.code)
     if result.shape != target._shape:

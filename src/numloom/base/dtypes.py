@@ -81,7 +81,7 @@ def code_of(dtype: Any, given: Any = NOTHING) -> int:
     Raises
     ------
     TypeError
-        If the dtype is not one that runs on the device.
+        If the dtype is not one that runs on the device, or of the other byte order (see `native`).
 
     Examples
     --------
@@ -92,16 +92,38 @@ def code_of(dtype: Any, given: Any = NOTHING) -> int:
         return _CODES[dtype]
     except (KeyError, TypeError):
         pass
-    of_numpy = isinstance(dtype, type) and issubclass(dtype, np.dtype) and dtype is not np.dtype
-    resolved = dtype() if of_numpy else np.dtype(dtype)  # Of numpy.dtypes, which np.dtype takes for objects.
-    code = _CODES.get(resolved)
-    if code is None and not resolved.isnative:
-        code = _CODES.get(resolved.newbyteorder("="))
+    found = resolved(dtype)
+    code = _CODES.get(found)
     if code is None:
-        raise TypeError(unsupported(resolved, given))
+        raise TypeError(unsupported(found, given))
     if isinstance(dtype, (str, type)):
         _CODES[dtype] = code
     return code
+
+
+def resolved(dtype: Any) -> np.dtype[Any]:
+    """NumPy's dtype of anything that it takes as one, also of a class of `numpy.dtypes`, which it takes for objects."""
+    of_numpy = isinstance(dtype, type) and issubclass(dtype, np.dtype) and dtype is not np.dtype
+    return dtype() if of_numpy else np.dtype(dtype)
+
+
+def native(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype in this machine's byte order that values have here which come in another one.
+
+    Examples
+    --------
+    >>> native(np.dtype("i4").newbyteorder()) == np.int32
+    True
+    """
+    return dtype if dtype.isnative else dtype.newbyteorder("=")
+
+
+def refuse_other_order(dtype: Any) -> None:
+    """Raise TypeError for a dtype of the other byte order that a result is asked for in, or a field of one."""
+    asked = resolved(float if dtype is None else dtype)
+    for part in [asked] if asked.names is None else [asked[name] for name in asked.names]:
+        if not part.isnative:
+            raise TypeError(unsupported(part))
 
 
 def dtype_of(dtype: Any) -> np.dtype[Any]:

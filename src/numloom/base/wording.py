@@ -62,6 +62,13 @@ def unsupported(dtype: np.dtype[Any], given: Any = NOTHING) -> str:
 
 def _cure(dtype: np.dtype[Any], given: Any) -> tuple[str, str]:
     kind = dtype.kind
+    if not dtype.isnative and kind in "iufc":
+        plain = dtype.newbyteorder("=").name
+        return (
+            "arrays lie in this machine's byte order",
+            f"ask for {plain}, and for bytes of the other order take byteswap() of that: x.view({plain!r}).byteswap() "
+            f"reads such bytes, x.astype({plain!r}).byteswap() has them",
+        )
     if kind in "US":
         what = "the array holds text" if given is NOTHING or isinstance(given, np.ndarray) else _shown_text(given)
         return what, "it stays in NumPy arrays, but numbers written as text become numbers with dtype=float"
@@ -69,6 +76,11 @@ def _cure(dtype: np.dtype[Any], given: Any) -> tuple[str, str]:
         return "dates and times stay in NumPy arrays", "x.astype('int64') of a NumPy array gives their counts"
     if dtype.fields:
         return "an array with fields stays in NumPy", "keep one numloom array for each field"
+    if kind == "V" and dtype.itemsize <= 2:
+        return (
+            "it is not said what the bytes of its elements mean",
+            "x.view(ml_dtypes.bfloat16) of a NumPy array, or of a float8, says so",
+        )
     if kind in "fc":
         return "no GPU computes with it", f"convert it with {'astype(float)' if kind == 'f' else 'astype(complex)'}"
     if given is NOTHING or kind != "O":

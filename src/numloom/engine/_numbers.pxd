@@ -27,6 +27,7 @@ cdef struct Way:
 
 cdef int ALONE, WEAK_INT, WEAK_FLOAT
 
+cdef int code_of_number(int number) noexcept
 cdef bint is_host() except -1
 cdef Pool near_pool()
 cdef object near_device()

@@ -22,7 +22,7 @@ from numloom.graph.node cimport Node
 
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL as _BOOL, C64 as _C64, C128 as _C128, F32 as _F32, F64 as _F64, I64 as _I64
-from numloom.base.dtypes import SCALAR_CODES
+from numloom.base.dtypes import DTYPES, SCALAR_CODES
 from numloom.base.dtypes import F16 as _F16, I32 as _I32, U64 as _U64
 from numloom.graph import build as _build
 from numloom.graph import node as _node
@@ -47,8 +47,14 @@ np.import_array()
 cdef enum:
     WAYS = 1 << 11
     NATIVE = 14  # dtypes that NumPy has, by their codes
+    NUMBERS = 32  # NumPy's numbers of its own dtypes
 
 cdef Way ways[WAYS]
+cdef int codes[NUMBERS]  # by NumPy's numbers
+for _code in range(NUMBERS):
+    codes[_code] = -1
+for _code in range(NATIVE):
+    codes[DTYPES[_code].num] = _code
 cdef dict simple_of_float64 = {
     "less": IS_LESS, "greater": IS_MORE, "less_equal": IS_NOT_MORE, "greater_equal": IS_NOT_LESS, "equal": IS_SAME,
     "not_equal": IS_OTHER, "add": ADDS, "subtract": SUBTRACTS, "multiply": MULTIPLIES, "divide": DIVIDES,
@@ -71,6 +77,11 @@ def _allow(limit):
 
 
 config.listen("unplanned", _allow)
+
+
+cdef int code_of_number(int number) noexcept:
+    """The code of NumPy's dtype of this number; -1 for others, of which those of other libraries may all be -1."""
+    return codes[number] if 0 <= number < NUMBERS else -1
 
 
 cdef bint is_host() except -1:

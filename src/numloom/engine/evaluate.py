@@ -16,7 +16,7 @@ try:
 except ImportError:
     from numloom.base import uncompiled as cython
 from numloom.base.config import config
-from numloom.base.dtypes import BOOL, DTYPES, F64, I64, ITEMSIZES, code_of
+from numloom.base.dtypes import BOOL, DTYPES, F64, I64, ITEMSIZES, code_of, native
 from numloom.base.errors import DeviceError
 from numloom.base.later import load
 from numloom.device.interface import Backend
@@ -610,8 +610,8 @@ def leaf_from_host(host: Host, strides: tuple[int, ...] | None = None, stays: bo
 
     Where there are several devices it goes where it is used, unless it `stays` on the current one.
     """
-    code = code_of(host.dtype)
-    if not host.dtype.isnative or host.dtype != DTYPES[code]:
+    code = code_of(native(host.dtype))
+    if host.dtype != DTYPES[code]:
         host = host.astype(DTYPES[code])
     flags = host.flags
     if strides is None:

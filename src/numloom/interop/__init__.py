@@ -1,8 +1,8 @@
 """What other libraries ask for beside the protocols: told to them when they are imported, never before.
 
-Dask, einops, autoray, Numba and sqlite3 keep tables of types; pandas, NetworkX, SciPy, scikit-learn and zarr ask for
-arrays of NumPy's or SciPy's. Importing numloom imports none of them; `watch` sees to it that each is told of our arrays
-right after its own import, in whatever order a program imports the two.
+Dask, einops, autoray, Numba and sqlite3 keep tables of types; pandas, NetworkX, SciPy, scikit-learn, zarr and NumPy's
+generators ask for arrays of NumPy's or SciPy's. Importing numloom imports none of them; `watch` sees to it that each is
+told of our arrays right after its own import, in whatever order a program imports the two.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ watch(
         "dask.sizeof": "numloom.interop.dask_sizeof",
         "einops": "numloom.interop.einops",
         "numba.extending": "numloom.interop.numba",
+        "numpy.random": "numloom.interop.numpy_random",
         "networkx.convert": "numloom.interop.networkx",
         "pandas": "numloom.interop.pandas",
         "scipy.sparse": "numloom.interop.scipy_sparse_classes",

@@ -11,7 +11,7 @@ import numpy as np
 from numloom.api.manipulation import broadcast_arrays
 from numloom.array.convert import asarray, asnumpy
 from numloom.array.ndarray import ndarray, node_of, wrap
-from numloom.base.dtypes import ITEMSIZES, KINDS
+from numloom.base.dtypes import ITEMSIZES, KINDS, refuse_other_order
 from numloom.engine.state import counters
 from numloom.graph import build
 from numloom.graph.layout import k_strides
@@ -77,6 +77,8 @@ class vectorize:
         self.pyfunc = pyfunc
         self._numpy = np.vectorize(pyfunc, **self._options)  # checks the options
         self.otypes = self._numpy.otypes
+        for otype in self.otypes or ():
+            refuse_other_order(otype)
         self.signature = self._options["signature"]
         self.excluded = self._numpy.excluded
         functools.update_wrapper(self, pyfunc, updated=())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.lib import format as numpy_format
 from numpy.lib.format import (
     ARRAY_ALIGN,
@@ -24,8 +25,8 @@ from numpy.lib.format import (
     write_array_header_2_0,
 )
 
-from numloom.api.io import mapped
-from numloom.array.convert import asarray, asnumpy
+from numloom.api.io import as_meant, as_written, mapped, to_file
+from numloom.array.convert import asarray
 from numloom.base.integers import as_integers
 
 Array = Any
@@ -33,7 +34,7 @@ Array = Any
 
 def header_data_from_array_1_0(array: Any) -> dict[str, Any]:
     """What a file's header says of an array: dtype, order and shape."""
-    return numpy_format.header_data_from_array_1_0(asnumpy(array))
+    return numpy_format.header_data_from_array_1_0(to_file(array))
 
 
 def write_array(fp: Any, array: Any, version: Any = None, allow_pickle: bool = True, pickle_kwargs: Any = None) -> None:
@@ -50,7 +51,7 @@ def write_array(fp: Any, array: Any, version: Any = None, allow_pickle: bool = T
     allow_pickle, pickle_kwargs
         For objects, which arrays of ours do not hold.
     """
-    numpy_format.write_array(fp, asnumpy(array), version, allow_pickle, pickle_kwargs)
+    numpy_format.write_array(fp, to_file(array), version, allow_pickle, pickle_kwargs)
 
 
 def read_array(
@@ -58,7 +59,7 @@ def read_array(
 ) -> Array:
     """The array that an open file holds from here on; parameters as of `numpy.lib.format.read_array`."""
     found = numpy_format.read_array(fp, allow_pickle, pickle_kwargs, max_header_size=max_header_size)
-    return asarray(found)
+    return asarray(as_meant(found))
 
 
 def open_memmap(
@@ -95,11 +96,11 @@ def open_memmap(
     memmap
     """
     extents = None if shape is None else as_integers(shape)
-    return mapped(
-        numpy_format.open_memmap(
-            filename, mode, dtype, extents, fortran_order, version, max_header_size=max_header_size
-        )
+    written = None if dtype is None else as_written(np.dtype(dtype))
+    found = numpy_format.open_memmap(
+        filename, mode, written, extents, fortran_order, version, max_header_size=max_header_size
     )
+    return mapped(as_meant(found))
 
 
 __all__ = [

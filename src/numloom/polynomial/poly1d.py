@@ -18,7 +18,7 @@ from numloom.api.statistics import convolve
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, wrap
 from numloom.array.views import in_tree, refuse_sizes
-from numloom.base.dtypes import code_of, limits_of
+from numloom.base.dtypes import code_of, limits_of, native
 from numloom.graph.build import known
 from numloom.polynomial.basis import delivered
 from numloom.polynomial.fitting import check_data, data_of, fit, warn_of_rank
@@ -261,7 +261,7 @@ def _polyval(p: Any, x: Any) -> Any:
         host = np.asarray(coefficients)
         if host.ndim == 1 and host.dtype.kind in "biufc":
             # What the host knows is not looked at, so the call can be replayed.
-            coefficients = [wrap(known(number, code_of(host.dtype))) for number in host.tolist()]
+            coefficients = [wrap(known(number, code_of(native(host.dtype)))) for number in host.tolist()]
     if not isinstance(coefficients, list):
         coefficients = asarray(coefficients)
     if isinstance(x, poly1d):

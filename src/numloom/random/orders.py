@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -12,7 +12,8 @@ from numloom.api.manipulation import broadcast_to, moveaxis, normal_axis
 from numloom.api.sorting import argsort, cumsum, searchsorted, sort
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, store_result, wrap
-from numloom.base.dtypes import DTYPES, I64, ITEMSIZES, KINDS, U64, code_of
+from numloom.base.dtypes import DTYPES, I64, ITEMSIZES, KINDS, U64, code_of, native, resolved
+from numloom.base.errors import casting_error
 from numloom.base.integers import as_integer, is_integer
 from numloom.graph import build
 from numloom.graph.layout import c_strides
@@ -62,12 +63,16 @@ class Orders(Distributions):
 
     @drawn
     def _recorded_integers(self, low: Any, high: Any, size: Any, dtype: Any, endpoint: bool, name: str) -> Array:
-        try:
-            code = code_of(dtype)
-        except TypeError:
-            code = -1
-        if code < 0 or KINDS[code] not in "biu":
-            raise TypeError(f"Unsupported dtype {np.dtype(dtype)!r} for {name}")
+        given = resolved(dtype)
+        asked = native(given)
+        if asked.kind not in "biu":
+            raise TypeError(f"Unsupported dtype {given!r} for {name}")
+        code = code_of(asked)
+        if asked != given and name == "integers":  # Of RandomState NumPy's are the machine's, too.
+            raise ValueError(
+                f"dtype {given.str} is not in this machine's byte order, in which draws are: draw them as "
+                f"{asked} and call byteswap"
+            )
         alone = high is None
         if alone:
             low, high = 0, low
@@ -167,9 +172,14 @@ class Orders(Distributions):
         count = len(x)
         if axis != 0:
             raise NotImplementedError("Axis argument is only supported on ndarray objects")
-        if not isinstance(x, MutableSequence):
+        if not hasattr(x, "__setitem__"):
             raise TypeError(f"{type(x).__name__!r} object does not support item assignment")
-        x[:] = [x[k] for k in self._order(count).tolist()]
+        if not isinstance(x, Sequence):
+            raise TypeError(
+                f"shuffle takes arrays of numloom's or NumPy's, and lists and the like; got {type(x).__name__!r}"
+            )
+        for place, item in enumerate([x[k] for k in self._order(count).tolist()]):
+            x[place] = item
 
     def _permuted(self, x: Any, axis: int | None, out: Any) -> Array:
         array = asarray(x)
@@ -179,6 +189,8 @@ class Orders(Distributions):
             raise TypeError("out must be a numloom array")
         if out is not None and out.shape != array.shape:
             raise ValueError("out must have the same shape as x")
+        if out is not None and not np.can_cast(array.dtype, out.dtype, "safe"):
+            raise casting_error("permuted", "safe", array.code, out.code)
         if axis is None:
             result = _taken(array.ravel(), self._order(array.size), 0).reshape(array.shape)
         else:
