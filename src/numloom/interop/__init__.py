@@ -33,6 +33,7 @@ watch(
         "numba.extending": "numloom.interop.numba",
         "networkx.convert": "numloom.interop.networkx",
         "pandas": "numloom.interop.pandas",
+        "scipy.ndimage": "numloom.interop.scipy_ndimage",
         "scipy.sparse": "numloom.interop.scipy_sparse_classes",
         "scipy.sparse._sputils": "numloom.interop.scipy_sparse",
         "scipy.sparse.csgraph": "numloom.interop.scipy_sparse_linalg",
