@@ -19,6 +19,7 @@ from numloom.command.run import run
 from numloom.interop.filling import FILLED
 
 ndimage = pytest.importorskip("scipy.ndimage")
+distance = pytest.importorskip("scipy.spatial.distance")
 
 FLOATS = np.random.default_rng(0).random((6, 7)) + 0.5
 MASK = FLOATS > 0.7
@@ -150,6 +151,26 @@ def test_distances_and_indices_are_filled(name: str, which: tuple[str, ...]) -> 
         assert not np.array_equal(theirs[each], poison[each])
         np.testing.assert_array_equal(nl.asnumpy(ours[each]), theirs[each])
     np.testing.assert_array_equal(result, expected)
+
+
+DISTANCES_OF_ROWS: dict[str, Callable[..., Any]] = {
+    "cdist": lambda x, out: distance.cdist(x, x[:4], out=out),
+    "cdist of a metric": lambda x, out: distance.cdist(x, x[:4], "minkowski", p=3, out=out),
+    "cdist of a function": lambda x, out: distance.cdist(x, x[:4], lambda u, v: abs(u - v).max(), out=out),
+    "pdist": lambda x, out: distance.pdist(x, out=out),
+    "pdist of a metric": lambda x, out: distance.pdist(x, "cosine", out=out),
+    "pdist of a function": lambda x, out: distance.pdist(x, lambda u, v: abs(u - v).max(), out=out),
+}
+
+
+@pytest.mark.usefixtures("as_by_default")
+@pytest.mark.parametrize("own", [np.asarray, nl.array], ids=["numpys input", "our input"])
+@pytest.mark.parametrize("name", DISTANCES_OF_ROWS)
+def test_distances_of_rows_are_filled(name: str, own: Callable[..., Any]) -> None:
+    expected, ours = np.full((6, 4) if "cdist" in name else 15, 7.0), nl.full((6, 4) if "cdist" in name else 15, 7.0)
+    assert DISTANCES_OF_ROWS[name](FLOATS, expected) is expected
+    assert DISTANCES_OF_ROWS[name](own(FLOATS), ours) is ours
+    np.testing.assert_array_equal(nl.asnumpy(ours), expected)
 
 
 @pytest.mark.usefixtures("as_by_default")

@@ -1,7 +1,7 @@
-"""``scipy.ndimage``: our arrays that are given for results are filled.
+"""SciPy's functions of images and distances: our arrays that are given for results are filled.
 
-It asks for NumPy's by their type there, and works in an array of its own for others: ``label(x, output=ours)`` left
-ours as it was, without a word, and on a GPU nothing can be written to what it gets.
+`scipy.ndimage` asks for NumPy's by their type there, and works in an array of its own for others: ``label(x,
+output=ours)`` left ours as it was, without a word, as did some of ``pdist(x, out=ours)`` on a GPU.
 """
 
 from __future__ import annotations
@@ -23,14 +23,19 @@ from numloom.interop.pandas import plain
 
 def register() -> None:
     """Put functions that fill ours for those that do not, wherever they have been imported to."""
-    theirs: Any = sys.modules["scipy.ndimage"]
-    functions = [each for each in vars(theirs).values() if isinstance(each, FunctionType) and _places(each)]
-    ours = {id(function): filling(function) for function in functions}
+    known = [
+        vars(sys.modules[name]).values() for name in ("scipy.ndimage", "scipy.spatial.distance") if name in sys.modules
+    ]
+    ours = {id(each): filling(each) for values in known for each in list(values) if _is_to_change(each)}
     for module in list(sys.modules.values()):
         names = getattr(module, "__dict__", {})
         for name, value in list(names.items()):
             if id(value) in ours:
                 names[name] = ours[id(value)]
+
+
+def _is_to_change(value: Any) -> bool:
+    return isinstance(value, FunctionType) and value.__globals__ is not globals() and bool(_places(value))
 
 
 def _places(function: Callable[..., Any]) -> frozenset[int | str]:
