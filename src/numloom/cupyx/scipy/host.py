@@ -13,11 +13,7 @@ import numpy as np
 
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray
-
-_FILLED = ("output", "out", "distances", "indices")
-"""Parameters of SciPy's that take an array for the results."""
-
-Filled = list[tuple[ndarray, np.ndarray[Any, Any]]]
+from numloom.interop.filling import FILLED, Filling
 
 
 def to_host(value: Any) -> Any:
@@ -47,19 +43,18 @@ def _answering_host(function: Callable[..., Any]) -> Callable[..., Any]:
     return answer
 
 
-def to_ours(value: Any, filled: Filled | None = None) -> Any:
+def to_ours(value: Any, filling: Filling | None = None) -> Any:
     """The value with our array in place of each of NumPy's whose dtype ours can have; what SciPy made is held."""
-    for ours, host in filled or ():
-        if value is host:
-            return ours
+    if filling and (ours := filling.given(value)) is not value:
+        return ours
     if isinstance(value, (np.ndarray, np.generic)):
         return asarray(value) if value.dtype.kind in "biufc" and value.dtype.char not in "gG" else value
     if isinstance(value, tuple) and hasattr(value, "_make"):
-        return value._make(to_ours(each, filled) for each in value)
+        return value._make(to_ours(each, filling) for each in value)
     if type(value) in (list, tuple):
-        return type(value)(to_ours(each, filled) for each in value)
+        return type(value)(to_ours(each, filling) for each in value)
     if type(value) is dict:
-        return {key: to_ours(each, filled) for key, each in value.items()}
+        return {key: to_ours(each, filling) for key, each in value.items()}
     if isinstance(value, type) or not _of_scipy(type(value)):
         return value
     return hosted(value, value.__name__) if inspect.isroutine(value) else held(value)
@@ -89,26 +84,22 @@ def call(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str,
     array([1, 2, 3])
     """
     names = _parameters(function) if any(isinstance(each, ndarray) for each in args) else ()
-    filled: Filled = []
+    filling = Filling()
     copies: dict[int, Any] = {}  # SciPy asks at times whether two arguments are one array.
 
     def prepared(name: str, value: Any) -> Any:
-        if name in _FILLED and isinstance(value, tuple):
-            return tuple(prepared(name, each) for each in value)
+        if name in FILLED and isinstance(value, (tuple, ndarray)):
+            return filling.lend(value)
         if not isinstance(value, ndarray):
             return to_host(value)
-        if name not in _FILLED:
-            if id(value) not in copies:
-                copies[id(value)] = value.get()
-            return copies[id(value)]
-        filled.append((value, np.array(value.get())))
-        return filled[-1][1]
+        if id(value) not in copies:
+            copies[id(value)] = value.get()
+        return copies[id(value)]
 
     hosts = [prepared(names[place] if place < len(names) else "", each) for place, each in enumerate(args)]
     result = function(*hosts, **{name: prepared(name, each) for name, each in options.items()})
-    for ours, host in filled:
-        ours[...] = asarray(host)
-    return to_ours(result, filled)
+    filling.finish()
+    return to_ours(result, filling)
 
 
 def hosted(
