@@ -341,7 +341,7 @@ extern "C" __global__ void %(name)s(%(arguments)s, long long n, long long start,
     %(loop_prep)s;
     for (long long j = (long long)blockIdx.x * blockDim.x + threadIdx.x; j < n; j += total_threads) {
         const long long i = start + j * step;
-        %(operation)s;
+        [&]() -> void { do { %(operation)s; } while (0); }();
     }
     %(after_loop)s;
 }
