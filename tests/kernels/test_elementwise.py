@@ -195,11 +195,11 @@ def test_random_layouts(how, shape, data):
             steps, order = [2] * len(own), range(len(own))
         stored = [own[d] * abs(steps[d]) for d in order]
         base = numpy.arange(math.prod(stored), dtype="f8").reshape(stored)
-        index = tuple(slice(None, None, step) for step in steps)
+        index = (*[slice(None, None, step) for step in steps], ...)
         back = numpy.argsort(list(order)) if len(own) else ()
         arrays.append(base.transpose(back)[index])
         looms.append(np.asarray(base).transpose(tuple(int(d) for d in back))[index])
-        trimmed = tuple(slice(extent) for extent in own)
+        trimmed = (*[slice(extent) for extent in own], ...)
         arrays[k], looms[k] = arrays[k][trimmed], looms[k][trimmed]
     expected = 2 * arrays[0] - arrays[1]
     same(kernel(looms[0], looms[1]), expected)

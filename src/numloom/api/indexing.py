@@ -785,7 +785,7 @@ class flatiter:
     def __setitem__(self, key: Any, value: Any) -> None:
         base = self.base
         if not base.writeable:
-            raise read_only(base.storage, "underlying array")
+            raise read_only(base, "underlying array")
         key = _flat_key(key)
         if _is_integer(key):
             base[self._place(key)] = value

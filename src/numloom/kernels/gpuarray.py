@@ -167,7 +167,10 @@ class GPUArray:
         return len(self.array)
 
     def __getitem__(self, index: Any) -> GPUArray:
-        return wrapped(self.array[_plain(index)])
+        found = self.array[_plain(index)]
+        if found.is_scalar:  # A view, as in PyCUDA.
+            found = self.array[(*index, ...) if isinstance(index, tuple) else (index, ...)]
+        return wrapped(found)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self.array[_plain(index)] = launchable(value)
