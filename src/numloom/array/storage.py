@@ -421,8 +421,8 @@ def unpin(storage: Storage) -> None:
 
 
 _ELEMENT = (
-    "an element, a number of its own as NumPy's scalars are, so the array that it comes from would not be written: give "
-    "a view of that array, x[1, ...] or x[1:2] rather than x[1], or asarray(x[1]) where the number alone is meant"
+    "an element, a number of its own as NumPy's scalars are, so the array that it comes from would not be written: "
+    "give a view of that array, x[1, ...] or x[1:2] rather than x[1], or asarray(x[1]) where the number alone is meant"
 )
 
 
