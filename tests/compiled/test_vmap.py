@@ -281,3 +281,60 @@ def test_results_are_in_c_order_and_nobody_elses() -> None:
         x[0] = 9
         assert np.array_equal(found.get(), before)
         x[...] = nl.asarray(kept)
+
+
+SEEN = [
+    ("f4", "i4"),
+    ("i4", "f4"),
+    ("f2", "u2"),
+    ("i8", "f8"),
+    ("u1", "i1"),
+    ("?", "u1"),
+    ("c8", "i8"),
+    ("f8", "i4"),
+    ("f4", "f8"),
+]
+COMPUTED: dict[str, Callable[..., Any]] = {
+    "arithmetic": lambda xp, a: a + a,
+    "a sort": lambda xp, a: xp.sort(a, axis=-1),
+    "a store": lambda xp, a: stored(a + a),
+    "reversed": lambda xp, a: (a + a)[::-1].copy(),
+    "reshaped": lambda xp, a: (a + a).reshape(2, -1),
+    "a row and all": lambda xp, a: a + a[:1],
+    "chosen": lambda xp, a: xp.where(a == a[0], a, a + a),
+    "gathered": lambda xp, a: a[xp.asarray([3, 0, 1, 2])],
+}  # fmt: skip
+SEEING: dict[str, Callable[..., Any]] = {
+    "all": lambda x, dtype: x.view(dtype),
+    "reshaped": lambda x, dtype: x.view(dtype).reshape(-1),
+    "the half": lambda x, dtype: x.reshape(-1).view(dtype)[x.size // 2 :],
+    "there and back": lambda x, dtype: x.view(dtype).view(x.dtype).view(dtype),
+}
+
+
+def stored(x: Any) -> Any:
+    x[1] = 1
+    return x
+
+
+@pytest.mark.parametrize("seeing", SEEING)
+@pytest.mark.parametrize("computed", COMPUTED)
+def test_views_of_another_dtype_as_results(computed: str, seeing: str) -> None:
+    """Also where they have as many elements as the memory has, or as half of it has."""
+    for dtype, other in SEEN:
+        given = numbers((3, 4), dtype)
+
+        def viewed(xp: Any, a: Any, other: str = other) -> Any:
+            return SEEING[seeing](COMPUTED[computed](xp, a), other)
+
+        want = looped(viewed, [given], [0], 3)
+        for function in (
+            nl.vmap(lambda a, f=viewed: f(nl, a)),
+            nl.vmap(nl.compile(lambda a, f=viewed: f(nl, a))),
+            lambda x, f=viewed: nl.vmap(nl.vmap(lambda a: f(nl, a)))(x[None])[0],
+            lambda x, f=viewed: nl.vmap(lambda a: (a, f(nl, a)))(x)[1],
+            nl.compile(nl.vmap(lambda a, f=viewed: f(nl, a))),
+        ):
+            have = host_of(function(nl.asarray(given)))
+            assert (have.dtype, have.shape) == (want[0].dtype, want[0].shape), (dtype, other)
+            assert have.tobytes() == want[0].tobytes(), (dtype, other)

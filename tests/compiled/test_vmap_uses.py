@@ -21,7 +21,7 @@ ROWS = RNG.normal(size=(5, 40, 4))
 def close(found: Any, want: Any) -> None:
     have, expected = nl.asnumpy(found), nl.asnumpy(want)
     assert (have.shape, have.dtype) == (expected.shape, expected.dtype)
-    assert np.allclose(have, expected, 1e-10, 1e-10), (have, expected)
+    assert np.allclose(have, expected, 1e-10, 1e-10, equal_nan=True), (have, expected)
 
 
 def each(function: Any, *arrays: Any) -> Any:
@@ -426,3 +426,126 @@ def test_errors_of_values_are_those_of_one_example() -> None:
         nl.vmap(lambda i: nl.arange(3)[i])(nl.asarray([0, 3])).get()
     with pytest.raises(np.linalg.LinAlgError):
         nl.vmap(nl.linalg.inv)(nl.zeros((2, 2, 2))).get()
+
+
+# ---------------------------------------------------------------- what is decided by values
+
+
+RANDOM = np.random.default_rng(5)
+VECTORS = RANDOM.random((4, 7))
+LEVELS = np.sort(RANDOM.random((4, 3)))
+EDGES = np.sort(RANDOM.random((4, 5)))
+NUMBERS = RANDOM.integers(0, 4, (4, 7))
+WITH_NAN = np.where(VECTORS > 0.8, np.nan, VECTORS)
+WITH_NAN[:, 0] = 0.5
+
+
+def placed(xp: Any, x: Any, mask: Any, values: Any) -> Any:
+    found = x.copy()
+    xp.place(found, mask, values)
+    return found
+
+
+BY_VALUES: dict[str, tuple[Any, ...]] = {
+    "quantile": (lambda xp, x, q: xp.quantile(x, q), VECTORS, LEVELS),
+    "quantile of a matrix": (lambda xp, x, q: xp.quantile(xp.outer(x, x), q, axis=0, keepdims=True), VECTORS, LEVELS),
+    "quantile at one level": (lambda xp, x, q: xp.quantile(x, q[1]), VECTORS, LEVELS),
+    "quantile of the same": (lambda xp, x, q: xp.quantile(xp.arange(9.0), q), VECTORS, LEVELS),
+    "quantile with NaN": (lambda xp, x, q: xp.quantile(x, q), WITH_NAN, LEVELS),
+    "quantile of float32": (lambda xp, x, q: xp.quantile(x, q), VECTORS.astype("f4"), LEVELS.astype("f4")),
+    "quantile of integers": (lambda xp, x, q: xp.quantile(x, q), NUMBERS, LEVELS),
+    "quantile at the ends": (lambda xp, x, q: xp.quantile(x, xp.round(q)), VECTORS, LEVELS),
+    "percentile": (lambda xp, x, q: xp.percentile(x, q * 100), VECTORS, LEVELS),
+    "nanquantile": (lambda xp, x, q: xp.nanquantile(x, q), WITH_NAN, LEVELS),
+    "nanpercentile": (lambda xp, x, q: xp.nanpercentile(xp.outer(x, x), q * 100, axis=1), WITH_NAN, LEVELS),
+    **{
+        f"quantile by {method}": (lambda xp, x, q, m=method: xp.quantile(x, q, method=m), VECTORS, LEVELS)
+        for method in (
+            "lower",
+            "higher",
+            "midpoint",
+            "nearest",
+            "hazen",
+            "weibull",
+            "median_unbiased",
+            "inverted_cdf",
+            "averaged_inverted_cdf",
+            "closest_observation",
+            "interpolated_inverted_cdf",
+        )
+    },
+    "digitize": (lambda xp, x, e: xp.digitize(x, e), VECTORS, EDGES),
+    "digitize right": (lambda xp, x, e: xp.digitize(xp.concatenate((x, e)), e, right=True), VECTORS, EDGES),
+    "digitize falling": (lambda xp, x, e: xp.digitize(xp.concatenate((x, e)), e[::-1]), VECTORS, EDGES),
+    "digitize falling right": (lambda xp, x, e: xp.digitize(xp.concatenate((x, e)), -e, right=True), -VECTORS, EDGES),
+    "digitize by one edge": (lambda xp, x, e: xp.digitize(x, e[:1]), VECTORS, EDGES),
+    "digitize by equal edges": (lambda xp, x, e: xp.digitize(x, e * 0 + 0.5), VECTORS, EDGES),
+    "average": (lambda xp, x, w: xp.average(x, weights=w), VECTORS, VECTORS[::-1]),
+    "average along an axis": (lambda xp, x, w: xp.average(xp.outer(x, x), 1, w), VECTORS, VECTORS[::-1]),
+    "average and weights": (lambda xp, x, w: xp.average(x, weights=w, returned=True)[1], VECTORS, VECTORS[::-1]),
+    "unravel_index": (lambda xp, x: xp.unravel_index(xp.argmax(x), (7, 1))[0], VECTORS),
+    "unravel_index in F": (lambda xp, i: xp.unravel_index(i, (3, 2), order="F")[1], NUMBERS),
+    "ravel_multi_index": (lambda xp, i: xp.ravel_multi_index((i, i[::-1]), (5, 6)), NUMBERS),
+    "ravel_multi_index wrapped": (lambda xp, i: xp.ravel_multi_index((i, i), (3, 4), mode=("wrap", "raise")), NUMBERS),
+    "place": (lambda xp, x: placed(xp, x, x < 0.5, [9.0]), VECTORS),
+    "place several": (lambda xp, x, q: placed(xp, x, x < 0.5, q), VECTORS, LEVELS),
+    "place in a matrix": (lambda xp, x, q: placed(xp, xp.outer(x, x).T, xp.outer(x, x) < 0.2, q), VECTORS, LEVELS),
+    "polyfit": (lambda xp, x, y: xp.polyfit(x, y, 2), VECTORS, VECTORS[::-1]),
+    "polyfit with weights": (lambda xp, x, y: xp.polyfit(x, y, 1, w=y), VECTORS, VECTORS[::-1]),
+    "polyfit of columns": (lambda xp, x, y: xp.polyfit(x, xp.stack([y, x * y], 1), 2), VECTORS, VECTORS[::-1]),
+    "geomspace": (lambda xp, q: xp.geomspace(1.0, q[0] + 2, 5), LEVELS),
+    "geomspace of vectors": (lambda xp, q: xp.geomspace(-q, -q - 2, 5, endpoint=False), LEVELS),
+    "bincount": (lambda xp, i: xp.bincount(i, minlength=4), NUMBERS),
+    "bincount with weights": (lambda xp, i, x: xp.bincount(i, x, 6), NUMBERS, VECTORS),
+    "bincount of small ones": (lambda xp, i: xp.bincount(i, minlength=5), NUMBERS.astype("u1")),
+}
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in BY_VALUES if name != "bincount" and name != "bincount of small ones"]
+)
+def test_what_is_decided_by_values(name: str) -> None:
+    function, *given = BY_VALUES[name]
+    want = np.stack([function(np, *rows) for rows in zip(*given, strict=True)])
+    arrays = [nl.asarray(one) for one in given]
+    close(nl.vmap(lambda *rows: function(nl, *rows))(*arrays), want)
+    close(nl.stack([nl.compile(lambda *rows: function(nl, *rows))(*rows) for rows in zip(*arrays, strict=True)]), want)
+
+
+@pytest.mark.parametrize("name", ["bincount", "bincount of small ones"])
+def test_counts_of_a_length_that_is_said(name: str) -> None:
+    function, given = BY_VALUES[name]
+    want = np.stack([np.bincount(row, minlength=4 if name == "bincount" else 5) for row in given])
+    close(nl.vmap(lambda row: function(nl, row))(nl.asarray(given)), want)
+    with pytest.raises(TreeError, match="say minlength="):
+        nl.vmap(nl.bincount)(nl.asarray(given))
+
+
+@pytest.mark.parametrize(
+    ("function", "values", "error", "message"),
+    [
+        (lambda x: nl.quantile(x, x), [[0.1, 0.2], [0.5, 1.5]], ValueError, r"must be in \[0, 1\]"),
+        (lambda x: nl.percentile(x, x), [[0.1, 0.2], [0.5, -1.5]], ValueError, r"must be in the range \[0, 100\]"),
+        (lambda x: nl.digitize(x, x), [[1.0, 2, 3], [1, 3, 2]], ValueError, "monotonically"),
+        (lambda x: nl.average(x, weights=x), [[1.0, 2], [1, -1]], ZeroDivisionError, "sum to zero"),
+        (lambda i: nl.unravel_index(i, (2, 2))[0], [[0, 3], [1, 4]], ValueError, "out of bounds"),
+        (lambda i: nl.ravel_multi_index((i, i), (2, 2)), [[0, 1], [1, 2]], ValueError, "invalid entry"),
+        (lambda x: nl.geomspace(x, 2.0, 3), [1.0, 0.0], ValueError, "cannot include zero"),
+        (lambda x: nl.polyfit(x, x, 1), [[1.0, 2, 3], [2, 2, 2]], np.linalg.LinAlgError, "do not determine"),
+        (lambda i: nl.bincount(i, minlength=2), [[0, 1], [1, 2]], ValueError, "minlength=2"),
+        (lambda i: nl.bincount(i, minlength=2), [[0, 1], [1, -1]], ValueError, "no negative elements"),
+    ],
+)  # fmt: skip
+def test_values_that_are_wrong_raise_at_the_next_look(function: Any, values: Any, error: Any, message: str) -> None:
+    good, bad = nl.asarray(values), nl.asarray(values)
+    assert nl.vmap(function)(good[:1]).shape[0] == 1
+    nl.vmap(function)(good[:1]).get()
+    with pytest.raises(error, match=message):
+        nl.vmap(function)(bad).get()
+
+
+def test_pieces_that_are_functions_are_refused_with_the_cure() -> None:
+    with pytest.raises(TreeError, match="where"):
+        nl.vmap(lambda x: nl.piecewise(x, [x < 0.5], [lambda v: v * 2]))(nl.asarray(VECTORS))
+    found = nl.vmap(lambda x: nl.piecewise(x, [x < 0.3, x > 0.6], [-1, nl.sqrt, 5]))(nl.asarray(VECTORS))
+    close(found, np.select([VECTORS < 0.3, VECTORS > 0.6], [-1, np.sqrt(VECTORS)], 5))

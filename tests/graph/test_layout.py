@@ -28,6 +28,7 @@ from numloom.graph.layout import (
     ordered_strides,
     reshape_strides,
     resolve_shape,
+    sees_all,
     strides_in_order,
 )
 
@@ -299,3 +300,30 @@ def test_copies_of_axes_of_one_element_lie_as_numpys() -> None:
                 a = whole.transpose(axes)[tuple(slice(None, None, step) for step in steps)]
                 for order in "KCFA":
                     assert strides_in_order(a.shape, a.strides, 8, order) == a.copy(order).strides
+
+
+@given(st.data())
+def test_a_layout_sees_all_of_a_block_where_numpy_sees_each_element_once(data: st.DataObject) -> None:
+    codes = {"f4": 10, "i4": 5, "f8": 11, "i8": 7, "c8": 12}
+    held, code = (data.draw(st.sampled_from(sorted(codes))) for _ in range(2))
+    base = np.arange(24, dtype=held).reshape(data.draw(st.sampled_from([(24,), (4, 6), (2, 3, 4), (1, 24)])))
+    base = base.transpose(data.draw(st.permutations(range(base.ndim))))
+    view = base.ravel("K").view(code).reshape(data.draw(st.sampled_from([(-1, 2), (-1,), (2, -1, 3), (4, -1)])))
+    view = view[
+        tuple(data.draw(st.sampled_from([slice(None), slice(1, None), slice(None, None, 2)])) for _ in view.shape)
+    ]
+    view = view.transpose(data.draw(st.permutations(range(view.ndim))))
+    assume(view.size)
+    offset = view.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+    seen = Layout(offset, view.shape, view.strides)
+    numbers = sorted(view.ravel().tolist(), key=str)
+    expected = code == held and numbers == sorted(base.ravel().tolist(), key=str)
+    assert sees_all(seen, codes[code], base.shape, codes[held]) == expected
+
+
+def test_what_does_not_see_all_of_a_block() -> None:
+    for seen in (Layout(8, (3,), (8,)), Layout(0, (2,), (16,)), Layout(0, (4,), (0,)), Layout(24, (4,), (-8,))):
+        assert not sees_all(seen, 11, (4,), 11)
+    assert not sees_all(Layout(16, (4,), (4,)), 10, (4,), 11)  # As many elements, of half of the memory.
+    assert not sees_all(Layout(0, (4,), (8,)), 7, (4,), 11)  # The same bytes as other numbers.
+    assert sees_all(Layout(0, (2, 2), (8, 16)), 11, (4,), 11)

@@ -195,11 +195,11 @@ def test_random_layouts(how, shape, data):
             steps, order = [2] * len(own), range(len(own))
         stored = [own[d] * abs(steps[d]) for d in order]
         base = numpy.arange(math.prod(stored), dtype="f8").reshape(stored)
-        index = tuple(slice(None, None, step) for step in steps)
+        index = (*[slice(None, None, step) for step in steps], ...)
         back = numpy.argsort(list(order)) if len(own) else ()
         arrays.append(base.transpose(back)[index])
         looms.append(np.asarray(base).transpose(tuple(int(d) for d in back))[index])
-        trimmed = tuple(slice(extent) for extent in own)
+        trimmed = (*[slice(extent) for extent in own], ...)
         arrays[k], looms[k] = arrays[k][trimmed], looms[k][trimmed]
     expected = 2 * arrays[0] - arrays[1]
     same(kernel(looms[0], looms[1]), expected)
@@ -656,6 +656,79 @@ def test_loop_prep_and_after_loop():
     total = np.zeros(1)
     kernel(np.arange(1000.0), total)
     assert float(total[0]) == 499500
+
+
+ENDS = {
+    "return": "if (V < 0) { y = 2; return; } y = 3;",
+    "break": "if (V < 0) { y = 2; break; } y = 3;",
+    "continue": "if (V < 0) { y = 2; continue; } y = 3;",
+    "goto": "if (V < 0) { y = 2; goto done; } y = 3; done:",
+    "return in a loop": "y = 3; for (int k = 0; k < 4; ++k) { if (V < 0) { y = 2; return; } }",
+    "return at the end": "y = V < 0 ? 2 : 3; return",
+}
+"""Statements that end an element; `V` is its number."""
+KINDS = {
+    "recorded": ("T x", "T y", "x", {}, {}),
+    "raw input": ("raw T x", "T y", "x[i]", {}, {}),
+    "raw output": ("T x", "raw T out", "x", {}, {}),
+    "both raw": ("raw T x", "raw T out", "x[i]", {}, {"size": 3000}),
+    "indices": ("T x", "T y", "(x + 0 * _ind.get()[0])", {}, {}),
+    "loop_prep": ("T x", "T y", "(x * scale)", {"loop_prep": "const T scale = 1"}, {}),
+    "options": ("T x", "T y", "(x * ONE)", {"options": ("-DONE=1",)}, {}),
+    "check": ("raw T x", "T y", "x[i]", {"options": ("--check",)}, {}),
+    "a macro": ("raw T x", "T y", "x[i]", {"preamble": "#define LEAVE return"}, {}),
+    "two outputs": ("raw T x", "T y, T z", "x[i]", {}, {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", ["dense", "strided"])
+@pytest.mark.parametrize("ends", ENDS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_element_ends_alone(kind, ends, layout):
+    ins, outs, value, keywords, called = KINDS[kind]
+    text = ENDS[ends].replace("V", value)
+    text = text.replace("return", "LEAVE") if kind == "a macro" else text
+    text = f"z = 7; {text}" if kind == "two outputs" else text
+    if "out" in outs:
+        text = "T& y = out[i]; " + text
+    kernel = ElementwiseKernel(ins, outs, text, f"ends_{kind.replace(' ', '_')}", **keywords)
+    step = 1 if layout == "dense" else 2
+    x = rng.integers(-3, 4, 3000).astype("f4")
+    x[:2] = -1, 1
+    results = [np.full(3000 * step, -5, "f4")[::step] for _ in outs.split(",")]
+    kernel(np.asarray(numpy.repeat(x, step))[::step], *results, **called)
+    same(results[0], numpy.where(x < 0, 2, 3).astype("f4"))
+    if len(results) > 1:
+        same(results[1], numpy.full(3000, 7, "f4"))
+    if ins.startswith("raw") and "out" not in outs:
+        made = kernel(np.asarray(1 - x), size=3000)  # Outputs of the size that was said, of other values.
+        same(made[0] if len(results) > 1 else made, numpy.where(1 - x < 0, 2, 3).astype("f4"))
+
+
+def test_what_is_not_assigned_before_an_element_ends_keeps_its_value():
+    for keywords in AT_ONCE.values():
+        kernel = ElementwiseKernel("T x", "T y", "if (x < 0) return; y = x", "kept_at_return", **keywords)
+        y = np.full(5, 9.0)
+        kernel(np.asarray([1.0, -1, 2, -2, 3]), y)
+        assert y.tolist() == [1, 9, 2, 9, 3]
+
+
+def test_after_loop_runs_behind_elements_that_ended():
+    kernel = ElementwiseKernel(
+        "T x", "raw T total", "if (x < 0) return; mine += x", "summed_some", loop_prep="T mine = 0",
+        after_loop="atomicAdd(total.data(), mine)",
+    )  # fmt: skip
+    total = np.zeros(1)
+    kernel(np.arange(-5.0, 1000.0), total)
+    assert float(total[0]) == 499500
+
+
+@pytest.mark.parametrize("options", [(), ("-DONE=1",)], ids=["recorded", "at once"])
+def test_a_reduction_ends_one_result_alone(options):
+    post = "if (a < 0) { y = 2; return; } y = 3"
+    kernel = np.ReductionKernel("T x", "T y", "x", "a + b", post, "0", "ended_post", options=options)
+    x = numpy.asarray([[-2.0, 1], [2, 1], [-3, 1], [4, 1]])
+    assert kernel(np.asarray(x), axis=1).tolist() == [2, 3, 2, 3]
 
 
 def test_what_a_call_gives():

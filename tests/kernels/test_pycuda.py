@@ -342,6 +342,15 @@ def test_elementwise_kernels():
         ElementwiseKernel("float *z", "z[i] = 0", "no name")
 
 
+def test_an_element_ends_alone():
+    size = 1024 * 128 + 500  # More than there are threads.
+    x = numpy.where(numpy.arange(size) % 3 == 0, -1, 1).astype("f4")
+    z = gpuarray.to_gpu(numpy.full(size, -5, "f4"))
+    ends = ElementwiseKernel("float *x, float *z", "if (x[i] < 0) { z[i] = 2; return; } z[i] = 3", "ends")
+    ends(gpuarray.to_gpu(x), z)
+    numpy.testing.assert_array_equal(z.get(), numpy.where(x < 0, 2, 3))
+
+
 @pytest.mark.parametrize("size", [1, 7, 128, 5000])
 def test_reduction_kernels(size):
     a, b = rng.integers(0, 9, (2, size)).astype(numpy.float32)

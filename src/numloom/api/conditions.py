@@ -16,6 +16,7 @@ from numloom.device import registry
 from numloom.graph import build
 from numloom.graph.node import tracing
 from numloom.graph.replay import made
+from numloom.ops.elementwise import ELEMENTWISE
 
 Array = Any
 
@@ -54,4 +55,10 @@ def raised_where(bad: Array, code: int, error: type[Exception], message: str) ->
     return wrap(build.cast(gate, code))
 
 
-__all__ = ["numpy_is_near", "raised_where"]
+def unless(bad: Array, result: Array, error: type[Exception], message: str) -> Array:
+    """An array, recorded, of which who looks at it gets the error if `bad`, one truth value, holds."""
+    gate = node_of(raised_where(bad, result.code, error, message))
+    return wrap(build.elementwise(ELEMENTWISE["where"], (node_of(bad), gate, node_of(result))))
+
+
+__all__ = ["numpy_is_near", "raised_where", "unless"]

@@ -117,7 +117,7 @@ def _shared(buffer: Array, shape: Any, code: int, offset: Any, strides: Any, ord
     result = view_of(buffer, buffer.offset + seen.__array_interface__["data"][0] - _SOMEWHERE, seen.shape, seen.strides)
     result.code = code
     result.base = buffer
-    result.writeable = buffer.writeable and not buffer.is_scalar
+    result.is_scalar, result.writeable = False, buffer.writeable and not buffer.is_scalar
     return result
 
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from numloom.api.calling import traced
-from numloom.api.conditions import numpy_is_near
+from numloom.api.conditions import numpy_is_near, unless
 from numloom.api.elementwise import divide, floor, isfinite, log10, multiply, power, sign, where
 from numloom.array.convert import asarray, from_host, made_like, over_host
 from numloom.array.devices import another, made_on
 from numloom.array.ndarray import bind, ndarray, view_of, wrap
-from numloom.array.views import as_truth, constant_of, in_tree
+from numloom.array.views import as_truth, constant_of, has_no_number, in_tree
 from numloom.base.dtypes import DTYPES, F32, F64, I64, ITEMSIZES, KINDS, ROUNDED, code_of, native, refuse_other_order
 from numloom.base.integers import as_extent, as_integer, is_single
 from numloom.base.memo import Memo
@@ -732,6 +732,9 @@ def logspace(
     return result if dtype is None else result.astype(dtype)
 
 
+_NO_ZERO = "Geometric sequence cannot include zero"
+
+
 @traced
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Array:
     """`num` values in a geometric progression from `start` to `stop` (looks at them)."""
@@ -740,8 +743,11 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
         [asarray(x) for x in (start, stop)] if waits
         else [np.asarray(x.get() if type(x) is ndarray else x) for x in (start, stop)]
     )  # fmt: skip
-    if not (low.all() and high.all()):
-        raise ValueError("Geometric sequence cannot include zero")
+    zero = (low == 0).any() | (high == 0).any()
+    if has_no_number(zero):
+        low = unless(zero, low, ValueError, _NO_ZERO)
+    elif zero:
+        raise ValueError(_NO_ZERO)
     if not waits and (_whole(dtype) or numpy_is_near()):
         return from_host(np.geomspace(low, high, num, endpoint, dtype, axis))
     found = np.result_type(low.dtype, high.dtype, 1.0, np.zeros((), dtype))

@@ -534,7 +534,7 @@ def copyto(dst: Array, src: Any, casting: str = "same_kind", where: Any = True) 
     if type(src) is ndarray and src.storage is dst.storage and _lies(src) == _lies(dst):
         return
     if not dst.writeable:
-        raise read_only(dst.storage, "assignment destination")
+        raise read_only(dst, "assignment destination")
     np.can_cast(bool, bool, casting)  # type: ignore[arg-type]  # NumPy's error if it knows no such rule
     value = value_of(src)
     if type(value) is not Node:

@@ -21,6 +21,8 @@ from numloom.api.sorting import nonzero
 from numloom.api.ufunc import ufunc
 from numloom.array.convert import asarray, host_numbers
 from numloom.array.ndarray import ndarray
+from numloom.array.views import has_no_number
+from numloom.graph.tree import sized_by_values
 
 Array = Any
 
@@ -172,6 +174,8 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         elif not callable(piece):
             result[condition] = piece
         else:
+            if has_no_number(condition):
+                raise sized_by_values("piecewise to a function", "choose by where(condition, f(x), ...)")
             chosen = array[condition]
             if chosen.size:
                 result[condition] = piece(chosen, *args, **kw)

@@ -11,13 +11,15 @@ import numpy as np
 
 from numloom.api.at_once import at_once
 from numloom.api.calling import Plain, compose_fast, traced
-from numloom.api.conditions import numpy_is_near, raised_where
-from numloom.api.elementwise import isfinite, minimum, where
+from numloom.api.conditions import numpy_is_near, raised_where, unless
+from numloom.api.creation import zeros
+from numloom.api.elementwise import add, isfinite, minimum, where
 from numloom.api.manipulation import atleast_2d, repeat
 from numloom.api.quantiles import percentile
 from numloom.api.sorting import searchsorted, sort
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
+from numloom.array.views import has_no_number
 from numloom.base.dtypes import BOOL, C128, DTYPES, F32, F64, I64, KINDS, ROUNDED, code_of
 from numloom.base.integers import as_integer, is_single
 from numloom.base.release import FROM_2_5
@@ -25,6 +27,7 @@ from numloom.device.registry import current
 from numloom.engine.routines import call
 from numloom.graph import build
 from numloom.graph.source_location import here
+from numloom.graph.tree import sized_by_values
 from numloom.ops.routines import TABLE_BINS
 
 KEPT_BINS = 1 << 16
@@ -67,6 +70,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     minlength = as_integer(minlength)
     small = array.dtype.kind in "iu" and array.dtype.char != "L"
     numbers = node_of(array) if small else build.cast(node_of(array), I64)
+    if has_no_number(array):
+        return _counted_in_tree(array, weights, minlength)
     if weights is None:
         return wrap(call("bincount", numbers, minlength=minlength))
     amounts = asarray(weights)
@@ -82,6 +87,21 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     if low < 0:
         raise ValueError("'list' argument must have no negative elements")
     return _summed(wrap(numbers), amounts, max(minlength, high + 1))
+
+
+def _counted_in_tree(array: Array, weights: Any, length: int) -> Array:
+    """`bincount` of numbers that a tree does not know: of a length that is said, or the error at the next look."""
+    if not length:
+        raise sized_by_values("bincount", "say minlength=, which must be above every element")
+    low = (array < 0).any()
+    outside = low | (array >= length).any()
+    place = where(outside, 0, array).astype(np.int64)
+    found = zeros(length, np.int64 if weights is None else np.float64)
+    add.at(found, place, asarray(1 if weights is None else weights))
+    found = unless(
+        outside & ~low, found, ValueError, f"an element is not below minlength={length}, which is the size in a tree"
+    )
+    return unless(low, found, ValueError, "'list' argument must have no negative elements")
 
 
 def _summed(place: Array, amounts: Array, length: int) -> Array:
@@ -117,9 +137,11 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
         raise ValueError(
             "object too deep for desired array" if edges.ndim else "object of too small depth for desired array"
         )
+    side = "left" if right else "right"
+    if has_no_number(edges):
+        return _digitized(array, edges, side)
     # Edges that were given on the host are looked at there.
     seen = edges.get() if bins is edges else np.asarray(bins)
-    side = "left" if right else "right"
     # The first step says which way: NaN is the last of increasing edges and the first of decreasing ones.
     others = seen[1:][~(seen[1:] == seen[:1])]
     if not others.size or seen[0] < others[0]:
@@ -127,7 +149,22 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
             return searchsorted(edges, array, side)
     elif not (seen[1:] > seen[:-1]).any():
         return edges.size - searchsorted(edges[::-1], array, side)
-    raise ValueError("bins must be monotonically increasing or decreasing")
+    raise ValueError(_NO_ORDER)
+
+
+_NO_ORDER = "bins must be monotonically increasing or decreasing"
+
+
+def _digitized(array: Array, edges: Array, side: str) -> Array:
+    """`digitize` by edges that a tree does not know: both ways, and a choice between them."""
+    found = searchsorted(edges, array, side)
+    if edges.size < 2:
+        return found
+    first, last = edges[0], edges[-1]
+    rises = where(first != first, last != last, (last != last) | (first <= last))
+    broken = where(rises, (edges[1:] < edges[:-1]).any(), (edges[1:] > edges[:-1]).any())
+    found = where(rises, found, edges.size - searchsorted(edges[::-1], array, side))
+    return unless(broken, found, ValueError, _NO_ORDER)
 
 
 # ---------------------------------------------------------------- numbers of bins

@@ -10,7 +10,7 @@ import numpy as np
 
 from numloom.api.at_once import RECORDED, at_once
 from numloom.api.calling import Plain, compose_fast, traced, traced_in_place
-from numloom.api.conditions import numpy_is_near
+from numloom.api.conditions import numpy_is_near, unless
 from numloom.api.elementwise import logical_not, logical_or, where
 from numloom.api.inserting import relaid
 from numloom.api.manipulation import broadcast_to, lines_along, normal_axis
@@ -426,14 +426,18 @@ def place(arr: Array, mask: Any, vals: Any) -> None:
     chosen = asarray(mask)
     if chosen.size != target.size:
         raise ValueError("place: mask and data must be the same size")
-    where = flatnonzero(chosen)
+    where = None if has_no_number(chosen) else flatnonzero(chosen)
     if not isinstance(vals, (ndarray, np.ndarray)):
         vals = asarray(vals, target.dtype)
     if _is_strict(vals) and not np.can_cast(vals.dtype, arr.dtype):
         raise TypeError(f"Cannot cast array data from {vals.dtype!r} to {arr.dtype!r} according to the rule 'safe'")
-    if vals.size == 0 and where.size:
+    if where is None and vals.size:  # The number of a chosen element is how many are chosen up to it.
+        number = ((chosen != 0).cumsum() - 1).reshape(target.shape)
+        putmask(target, chosen, asarray(vals).reshape(-1)[number % vals.size])
+    elif vals.size == 0 and (where is None or where.size):
         raise ValueError("Cannot insert from an empty array!")
-    put(target, where, vals)
+    else:
+        put(target, where, vals)
 
 
 def _is_strict(values: Any) -> bool:
@@ -630,12 +634,14 @@ def unravel_index(indices: Any, shape: Any, order: str | None = "C") -> tuple[Ar
     size = prod(extents)
     if not extents:
         raise ValueError("multiple indices are not supported for 0d array")
-    if positions.size and bool(logical_or(positions < 0, positions >= size).any()):
+    outside = logical_or(positions < 0, positions >= size).any()
+    if has_no_number(outside):
+        positions = unless(outside, positions, ValueError, f"index is out of bounds for array with size {size}")
+    elif positions.size and bool(outside):
         host = positions.get()
         wrong = host[(host < 0) | (host >= size)].flat[0]
         raise ValueError(f"index {wrong} is out of bounds for array with size {size}")
-    node = build.cast(node_of(positions), I64)
-    coordinates = _coordinates(node, extents if order == "C" else extents[::-1])
+    coordinates = _coordinates(build.cast(node_of(positions), I64), extents if order == "C" else extents[::-1])
     return tuple(map(wrap, coordinates if order == "C" else coordinates[::-1]))
 
 
@@ -682,13 +688,17 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
             outside = logical_or(array < 0, array >= extent).any()
             wrong = outside if wrong is None else logical_or(wrong, outside)
         bounded.append(node)
-    if wrong is not None and bool(wrong):
+    if wrong is not None and not has_no_number(wrong) and bool(wrong):
         raise ValueError("invalid entry in coordinates array")
     total, weight = build.scalar(0, I64), 1
     for node, extent in list(zip(bounded, extents, strict=True))[:: -1 if order == "C" else 1]:
         total = build.binary(_ADD, build.binary_scalar(_MULTIPLY, node, weight), total)
         weight *= extent
-    return wrap(total)
+    return (
+        unless(wrong, wrap(total), ValueError, "invalid entry in coordinates array")
+        if has_no_number(wrong)
+        else wrap(total)
+    )
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
@@ -785,7 +795,7 @@ class flatiter:
     def __setitem__(self, key: Any, value: Any) -> None:
         base = self.base
         if not base.writeable:
-            raise read_only(base.storage, "underlying array")
+            raise read_only(base, "underlying array")
         key = _flat_key(key)
         if _is_integer(key):
             base[self._place(key)] = value

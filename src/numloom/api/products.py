@@ -32,15 +32,16 @@ from numloom.engine.routines import call
 from numloom.engine.waiting import waiting_product
 from numloom.graph import build
 from numloom.graph.layout import (
+    Layout,
     broadcast_shapes,
     broadcast_strides,
     c_strides,
     is_c_contiguous,
-    is_dense_order,
     k_order,
     named_order,
     ordered_strides,
     reshape_strides,
+    sees_all,
 )
 from numloom.graph.node import CAST, VIEW, Node
 from numloom.ops.elementwise import ELEMENTWISE
@@ -199,10 +200,9 @@ def delivered(node: Node, out: Any, name: str, *operands: Array, casting: str = 
 
 def reshaped_array(node: Node) -> Array:
     """The value as a new array; one that was only reshaped or permuted last is not copied."""
-    if node.kind == VIEW and not node.attr and node.shape and node.args[0].kind != VIEW:
+    if node.kind == VIEW and node.shape and node.args[0].kind != VIEW:
         base = node.args[0]
-        itemsize = DTYPES[node.code].itemsize
-        if base.size == node.size and base.code == node.code and is_dense_order(node.shape, node.strides, itemsize):
+        if sees_all(Layout(node.attr, node.shape, node.strides), node.code, base.shape, base.code):
             result = view_of(wrap(base), 0, node.shape, node.strides)
             result.base = None
             return result

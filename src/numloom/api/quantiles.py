@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from numloom.api.calling import traced
+from numloom.api.conditions import unless
 from numloom.api.elementwise import isfinite, where
 from numloom.api.inserting import relaid
 from numloom.api.manipulation import broadcast_to, normal_axes
@@ -22,7 +23,7 @@ from numloom.api.sorting import argsort, scanned, searchsorted, sort
 from numloom.api.ufunc import NO_VALUE, store
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
-from numloom.array.views import constant_of, in_tree
+from numloom.array.views import constant_of, has_no_number, in_tree
 from numloom.base.dtypes import F64, ROUNDED, nan_of
 from numloom.engine.routines import call
 from numloom.graph import build
@@ -186,17 +187,24 @@ def _between(low: Array, high: Array, weight: Any, weak: bool) -> Array:
 
 
 class Levels(NamedTuple):
-    """Levels of quantiles on the host, and whether they were a Python number, which does not widen results."""
+    """Levels of quantiles, and whether they were a Python number, which does not widen results.
 
-    values: np.ndarray[Any, Any]
+    They are on the host, but where a tree does not know them: recorded then.
+    """
+
+    values: Any
     weak: bool
 
 
 def _levels(q: Any, percent: bool) -> Levels:
+    message = "Percentiles must be in the range [0, 100]" if percent else "Quantiles must be in [0, 1]"
+    if has_no_number(q):
+        levels = q / 100 if percent else q * 1.0
+        return Levels(unless(~((levels >= 0) & (levels <= 1)).all(), levels, ValueError, message), False)
     given = np.asanyarray(q.get() if isinstance(q, ndarray) else q)
     values = np.asanyarray(np.true_divide(given, 100)) if percent else given
     if not np.all((values >= 0) & (values <= 1)):
-        raise ValueError("Percentiles must be in the range [0, 100]" if percent else "Quantiles must be in [0, 1]")
+        raise ValueError(message)
     return Levels(values, type(q) in (int, float))
 
 
@@ -294,7 +302,7 @@ def quantile(
     >>> np.quantile(np.arange(5.0), [0.25, 0.9])
     array([1. , 3.6])
     """
-    if in_tree(q) and method == "linear" and weights is None:
+    if in_tree(q) and not has_no_number(q) and method == "linear" and weights is None:
         return _by_levels(quantile, a, q, axis, out, keepdims)
     array, levels, weights = _checked(a, q, axis, method, weights, percent=False)
     return _quantiles(array, levels, axis, out, method, keepdims, weights)
@@ -313,7 +321,7 @@ def percentile(
     weights: Any = None,
 ) -> Array:
     """Percentiles along axes: `quantile` of levels from 0 to 100."""
-    if in_tree(q) and method == "linear" and weights is None:
+    if in_tree(q) and not has_no_number(q) and method == "linear" and weights is None:
         return _by_levels(percentile, a, q, axis, out, keepdims)
     array, levels, weights = _checked(a, q, axis, method, weights, percent=True)
     return _quantiles(array, levels, axis, out, method, keepdims, weights)
@@ -345,12 +353,15 @@ def _quantiles(array: Array, levels: Levels, axis: Any, out: Any, method: str, k
         order, share = _distribution(lines, levels, array.dtype.kind == "f")
         result = _taken(order, _reached(share, levels.values, n - 1))
     else:
-        places = _places(n, levels.values, METHODS[method], method)
-        used = places.low if places.weight is None else np.concatenate((places.low.ravel(), places.high.ravel()))
-        order = _partitioned(lines.values, used)
+        known = isinstance(levels.values, np.ndarray)
+        places = _places(n, levels.values if known else _spread(levels.values, lines.values), METHODS[method], method)
+        if known:
+            used = places.low if places.weight is None else np.concatenate((places.low.ravel(), places.high.ravel()))
+        order = _partitioned(lines.values, used) if known else sort(lines.values, -1)
         result = _taken(order, places.low)
         if places.weight is not None:
-            result = _between(result, _taken(order, places.high), _spread(places.weight, order), levels.weak)
+            weight = _spread(places.weight, order) if known else places.weight
+            result = _between(result, _taken(order, places.high), weight, levels.weak)
     if array.dtype.kind == "f":
         last = order[..., -1]
         result = where(last != last, last.astype(result.dtype), result)
@@ -358,9 +369,9 @@ def _quantiles(array: Array, levels: Levels, axis: Any, out: Any, method: str, k
     return _delivered(result, (*levels.values.shape, *lines.shape), out, "quantile")
 
 
-def _spread(levels: np.ndarray[Any, Any], lines: Array) -> np.ndarray[Any, Any]:
+def _spread(levels: Any, lines: Array) -> Any:
     """One number a level, shaped to stand before the axes that stay."""
-    return np.asarray(levels).reshape((*levels.shape, *((1,) * (lines.ndim - 1)))) if levels.ndim else levels
+    return levels.reshape((*levels.shape, *((1,) * (lines.ndim - 1)))) if levels.ndim else levels
 
 
 # ---------------------------------------------------------------- weights
@@ -419,7 +430,7 @@ def nanquantile(
     weights: Any = None,
 ) -> Array:
     """`quantile` of the elements that are not NaN; NaN where there are none."""
-    if in_tree(q) and method == "linear" and weights is None:
+    if in_tree(q) and not has_no_number(q) and method == "linear" and weights is None:
         return _by_levels(nanquantile, a, q, axis, out, keepdims)
     array, levels, weights = _checked(a, q, axis, method, weights, percent=False)
     return _nan_quantiles(array, levels, axis, out, method, keepdims, weights)
@@ -438,7 +449,7 @@ def nanpercentile(
     weights: Any = None,
 ) -> Array:
     """`percentile` of the elements that are not NaN; NaN where there are none."""
-    if in_tree(q) and method == "linear" and weights is None:
+    if in_tree(q) and not has_no_number(q) and method == "linear" and weights is None:
         return _by_levels(nanpercentile, a, q, axis, out, keepdims)
     array, levels, weights = _checked(a, q, axis, method, weights, percent=True)
     return _nan_quantiles(array, levels, axis, out, method, keepdims, weights)

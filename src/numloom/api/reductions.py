@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from numloom.api.calling import Plain, reduce_fast, traced
-from numloom.api.conditions import numpy_is_near, raised_where
+from numloom.api.conditions import numpy_is_near, raised_where, unless
 from numloom.api.elementwise import (
     UFUNCS,
     add,
@@ -27,6 +27,7 @@ from numloom.api.running import deliver
 from numloom.api.ufunc import NO_VALUE, WHERE, finish, mask_of, node_at, normal_axes
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, wrap
+from numloom.array.views import has_no_number
 from numloom.base.dtypes import BOOL, DTYPES, F32, F64, I64, KINDS, LOW, ROUNDED, code_of, nan_of
 from numloom.base.integers import as_integer
 from numloom.base.tracebacks import public
@@ -484,6 +485,9 @@ def _reduced(op_def: Any, node: Node, axes: tuple[int, ...], keepdims: bool, cod
     return build.cast(build.unary(ELEMENTWISE["real"], zero), code)
 
 
+_NO_WEIGHT = "Weights sum to zero, can't be normalized"
+
+
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = NO_VALUE) -> Any:
     """The weighted mean over axes.
 
@@ -518,8 +522,11 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         scale = sum(weight, axis, dtype, keepdims=keep)
         # Recorded before the look at the weights, so that one kernel reads the data once for both.
         result = divide(sum(multiply(array, weight, dtype=dtype), axis, keepdims=keep), scale)
-        if bool(any(scale == 0.0)):
-            raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+        broken = any(scale == 0.0)
+        if has_no_number(broken):
+            result = unless(broken, result, ZeroDivisionError, _NO_WEIGHT)
+        elif bool(broken):
+            raise ZeroDivisionError(_NO_WEIGHT)
     if not returned:
         return result
     if scale.shape != result.shape:

@@ -149,7 +149,7 @@ def sort_in_place(
 ) -> None:
     """Sort an array itself."""
     if not a.writeable:
-        raise read_only(a.storage, "sort array")
+        raise read_only(a, "sort array")
     a[...] = sort(a, as_integer(axis), kind, order, stable=stable, descending=descending)
 
 
@@ -203,7 +203,7 @@ def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", or
 def partition_in_place(a: Array, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> None:
     """Partition an array itself."""
     if not a.writeable:
-        raise read_only(a.storage, "partition array")
+        raise read_only(a, "partition array")
     a[...] = partition(a, kth, as_integer(axis), kind, order)
 
 

@@ -73,7 +73,7 @@ def check_out(out: Any) -> Array:
     if type(out) is not ndarray:
         raise TypeError(f"return arrays must be numloom arrays, not {type(out).__module__}.{type(out).__name__}")
     if not out.writeable:
-        raise read_only(out.storage, "output array")
+        raise read_only(out, "output array")
     return out
 
 
@@ -713,7 +713,7 @@ class ufunc(ElementwiseCall):
         if type(a) is not ndarray:
             raise TypeError("first operand must be array")
         if not a.writeable:
-            raise read_only(a.storage, "output array")
+            raise read_only(a, "output array")
         value = None if b is None else node_at(b)
         given = (a.dtype,) if value is None else (a.dtype, DTYPES[value.code])
         codes = loop_of(self._numpy, (*given, a.dtype), None, "unsafe")

@@ -148,7 +148,7 @@ def stood_for(a: Any) -> Array | None:
 def own_array(scalar: Array) -> Array:
     """An array of a number that NumPy has as a scalar: it can be written, and the number stays what it is."""
     result = view_of(scalar, scalar.offset, (), ())
-    result.is_scalar = False
+    result.is_scalar, result.writeable = False, True
     return result
 
 
@@ -414,13 +414,18 @@ class _Exported:
             unpin(self.storage)
 
 
+def _may_write(array: Array) -> bool:
+    """Whether others may write where an array lies: as NumPy's arrays of scalars, those of elements have own memory."""
+    return bool(array.writeable or array.is_scalar)
+
+
 def exported_on_host(array: Array) -> Host:
     """The array's own memory as a NumPy array, pinned while that lives; for devices that are the host."""
     storage = array.storage
     owner = _Exported(storage)
     dtype = DTYPES[array.code]
     view = look.lend(registry.current(), storage.value.buffer, array.offset, array._shape, array._strides, dtype, owner)
-    if not array.writeable:
+    if not _may_write(array):
         view.flags.writeable = False
     return view
 
@@ -485,7 +490,7 @@ def array_interface(array: Array) -> dict[str, Any]:
     contiguous = is_c_contiguous(array.shape, array.strides, array.itemsize)
     return {
         **described,
-        "data": (node.buffer.ptr + array.offset if array.size else 0, not array.writeable),
+        "data": (node.buffer.ptr + array.offset if array.size else 0, not _may_write(array)),
         "strides": None if contiguous else array.strides,
     }
 
@@ -824,7 +829,7 @@ def cuda_array_interface(array: Array) -> dict[str, Any]:
     return {
         "shape": array.shape,
         "typestr": array.dtype.str,
-        "data": (node.buffer.ptr + array.offset if array.size else 0, not array.writeable),
+        "data": (node.buffer.ptr + array.offset if array.size else 0, not _may_write(array)),
         "strides": None if is_c_contiguous(array.shape, array.strides, array.itemsize) else array.strides,
         "version": 3,
         "stream": 1,  # The legacy default stream: who reads the memory elsewhere waits for it.

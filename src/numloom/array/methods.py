@@ -112,7 +112,7 @@ def fill(array: Any, value: Any) -> None:
             raise (TypeError if listed else ValueError)("setting an array element with a sequence.")
         assigned_value(value, array.code)
     if not array.writeable:
-        raise read_only(array.storage, "assignment destination")
+        raise read_only(array, "assignment destination")
     assign(array, new_basic(array.offset, array._shape, array._strides, False), value)
 
 

@@ -44,6 +44,9 @@ cpdef ndarray wrap(Node node)
 @cython.locals(result=ndarray)
 cpdef ndarray view_of(ndarray array, Py_ssize_t offset, tuple shape, tuple strides)
 
+@cython.locals(result=object)
+cdef object _looked_up(ndarray array, object index)
+
 cpdef object seen_through(ndarray array, Basic found)
 @cython.locals(given=ndarray, node=Node)
 cpdef object assign(ndarray array, Basic found, object value)
@@ -72,6 +75,7 @@ cpdef object operated(object op_def, object x, object y, bint alone)
 @cython.locals(a=ndarray, b=ndarray, first=Operand, second=Operand, left=Node, right=Node, left_shape=tuple,
                left_strides=tuple, right_shape=tuple, right_strides=tuple)
 cdef Node of_few(object op_def, object x, object y, bint alone)
+cpdef ndarray element_from(ndarray scalar)
 @cython.locals(storage=Storage, offset=cython.Py_ssize_t, found=cython.double[2])
 cdef object element_of(ndarray array, object index)
 @cython.locals(storage=Storage, offset=cython.Py_ssize_t, code=cython.int, number=cython.double[2])

@@ -270,15 +270,15 @@ class ndarray:
 
     def __getitem__(self, index: Any) -> Any:
         if type(index) is ndarray and type(index := as_integer(index)) is ndarray:
-            return _bound["looked_up"](self, index)
+            return _looked_up(self, index)
         if cython.compiled and (number := element_of(self, index)) is not None:
             return number
         found = simple(self.offset, self._shape, self._strides, index)
-        return seen_through(self, found) if found is not None else _bound["looked_up"](self, index)
+        return seen_through(self, found) if found is not None else _looked_up(self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not self.writeable:
-            raise read_only(self.storage, "assignment destination")
+            raise read_only(self, "assignment destination")
         if type(index) is ndarray:
             index = as_integer(index)
         if cython.compiled and type(index) is not ndarray and set_element(self, index, value):
@@ -612,7 +612,13 @@ def element_of(array: Any, index: Any) -> Any:
     offset = place_of(array.offset, array._shape, array._strides, index)
     if offset < 0 or take_known(storage.value, array.code, offset, found) < 0:
         return None
-    return of_number(array.code, found)
+    return element_from(of_number(array.code, found))
+
+
+def element_from(scalar: Any) -> Any:
+    """A scalar as an element of an array: it cannot be written, since whoever writes to it means the array."""
+    scalar.writeable = False
+    return scalar
 
 
 def set_element(array: Any, index: Any, value: Any) -> bool:
@@ -639,7 +645,7 @@ def view_of(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int,
     result._strides = strides
     result.offset = offset
     result.is_scalar = array.is_scalar and not shape
-    result.writeable = array.writeable
+    result.writeable = array.writeable or (array.is_scalar and bool(shape))
     result.base = None if array.is_scalar else array if array.base is None else array.base
     return result
 
@@ -648,11 +654,19 @@ def seen_through(array: Any, found: Basic) -> Any:
     """What a subscript gives that stands for a view: an element becomes an array of its own."""
     if not found.scalar:
         result = view_of(array, found.offset, found.shape, found.strides)
-        result.is_scalar = False
+        if result.is_scalar:
+            result.is_scalar, result.writeable = False, True
         return result
     storage = storage_of(array)
     value = None if storage.pins or register.tracing else element_at_once(storage.value, array.code, found.offset)
-    return wrap(known_read(value, array.code) if value is not None else read(storage, array.code, found.offset, (), ()))
+    node = known_read(value, array.code) if value is not None else read(storage, array.code, found.offset, (), ())
+    return element_from(wrap(node))
+
+
+def _looked_up(array: Any, index: Any) -> Any:
+    """What a subscript gives that is not a plain one."""
+    result = _bound["looked_up"](array, index)
+    return element_from(result) if type(result) is ndarray and result.is_scalar else result
 
 
 def as_integer(index: Any) -> Any:
@@ -854,7 +868,7 @@ def assigned_value(value: Any, code: int, basic: bool = False) -> Node:
 def apply_inplace(op_def: Any, target: Any, other: Any) -> Any:
     """``target op= other``: the whole or a part of its memory gets a new value."""
     if not target.writeable and not target.is_scalar:
-        raise read_only(target.storage, "output array")
+        raise read_only(target, "output array")
     if type(other) is ndarray and not target.is_scalar and op_def is not POWER:
         given = other
         if given._shape is target._shape or given._shape == target._shape:

@@ -420,11 +420,17 @@ def unpin(storage: Storage) -> None:
     storage.pins -= 1
 
 
-def read_only(storage: Storage, what: str) -> ValueError:
-    """Why memory is not written to; of what stands for an argument, what to write instead."""
-    value = storage.value
+_ELEMENT = (
+    "an element, a number of its own as NumPy's scalars are, so the array that it comes from would not be written: "
+    "give a view of that array, x[1, ...] or x[1:2] rather than x[1], or asarray(x[1]) where the number alone is meant"
+)
+
+
+def read_only(array: Any, what: str) -> TypeError | ValueError:
+    """Why an array is not written to; of an element and of what stands for an argument, what to write instead."""
+    value = array.storage.value
     if value.kind != SYMBOL:
-        return ValueError(f"{what} is read-only")
+        return TypeError(f"{what} is {_ELEMENT}") if array.is_scalar else ValueError(f"{what} is read-only")
     name = value.attr.name
     return ValueError(
         f"{what} is read-only: {name} stands for what the function is given, which it does not change; write "

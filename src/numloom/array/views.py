@@ -15,7 +15,7 @@ import numpy as np
 
 from numloom.array.convert import exported_on_host
 from numloom.array.methods import reshape
-from numloom.array.ndarray import bind, ndarray, node_of, number_of, view_of, wrap
+from numloom.array.ndarray import bind, element_from, ndarray, node_of, number_of, view_of, wrap
 from numloom.array.storage import new_storage, read_only
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F64, ITEMSIZES, KINDS, code_of
 from numloom.device import registry
@@ -115,7 +115,7 @@ def getfield(array: Array, dtype: Any, offset: int = 0) -> Array:
 def setfield(array: Array, val: Any, dtype: Any, offset: int = 0) -> None:
     """Write some bytes of each element (see `getfield`)."""
     if not array.writeable:
-        raise read_only(array.storage, "assignment destination")
+        raise read_only(array, "assignment destination")
     getfield(array, dtype, offset)[...] = val
 
 
@@ -355,7 +355,7 @@ def elements(array: Array) -> Iterator[Any]:
     for i in range(len(host)):
         # What was written meanwhile is seen, as in NumPy.
         if array.storage.value is value and not array.storage.pins:
-            yield wrap(build.known_read(host[i], array.code))
+            yield element_from(wrap(build.known_read(host[i], array.code)))
         else:
             yield array[i]
 

@@ -14,7 +14,7 @@ from numloom.array.storage import arranged
 from numloom.base.dtypes import I64, ITEMSIZES
 from numloom.compiled.gradient_values import Array, array_of
 from numloom.graph import build
-from numloom.graph.layout import c_strides, k_strides
+from numloom.graph.layout import Layout, c_strides, k_strides, sees_all
 from numloom.graph.node import FILL, SCALAR, SYMBOL, VIEW, Node
 
 Shape = tuple[int, ...]
@@ -141,13 +141,17 @@ def is_whole(node: Node) -> bool:
     """Whether a view sees all of what was computed, in C order, so that it needs no copy to be a result."""
     if node.kind != VIEW or not _is_new(node.args[0]):
         return False
-    ends = (node, node.args[0])
-    return node.size == ends[1].size and all([one.strides == c_strides(one.shape, ITEMSIZES[one.code]) for one in ends])
+    base, layout = node.args[0], Layout(node.attr, node.shape, node.strides)
+    return _is_in_c_order(node) and _is_in_c_order(base) and sees_all(layout, node.code, base.shape, base.code)
 
 
 def is_result(node: Node) -> bool:
     """Whether a value in C order is computed by a tree alone, so that nobody else has its memory."""
-    return is_whole(node) or (_is_new(node) and node.strides == c_strides(node.shape, ITEMSIZES[node.code]))
+    return is_whole(node) or (_is_new(node) and _is_in_c_order(node))
+
+
+def _is_in_c_order(node: Node) -> bool:
+    return node.strides == c_strides(node.shape, ITEMSIZES[node.code])
 
 
 def _is_new(node: Node) -> bool:

@@ -336,8 +336,7 @@ def _element(row: Array, number: Array) -> Array:
         found = wrap(gather(node.args[0], node.args[1:], axes, position, ordered=node.strides, inside=True))
     if found.ndim > 1:
         found = form.whole(wrap(copied(node_of(found), form.strides, form.code)))
-    if not found.is_scalar:
-        found.writeable = False
+    found.writeable = False
     return found
 
 

@@ -22,7 +22,7 @@ from numloom.compiled.deferred import refuse_unknown
 from numloom.compiled.tree import Tree, whole
 from numloom.engine.reference import physical_axes
 from numloom.engine.waiting import KernelOutput
-from numloom.graph.layout import c_strides
+from numloom.graph.layout import Layout, c_strides, sees_all
 from numloom.graph.node import CAST, FILL, GATHER, IOTA, OP, REDUCE, SCALAR, SYMBOL, UPDATE, VIEW, Node
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.reduction_tree import reduce_axes
@@ -363,8 +363,8 @@ def _candidates(node: Node, base: Node) -> list[Any]:
     if subscript is not None:
         found.append((f"{{}}[{_subscript_text(subscript)}]", lambda a: a[subscript]))
     found.append((f"np.broadcast_to({{}}, {node.shape})", lambda a: np.broadcast_to(a, node.shape)))
-    c_base = base.strides == c_strides(base.shape, ITEMSIZES[base.code])
-    if c_base and node.size == base.size and node.strides == c_strides(node.shape, ITEMSIZES[node.code]):
+    alike = sees_all(Layout(node.attr, node.shape, node.strides), node.code, base.shape, base.code)
+    if alike and all([one.strides == c_strides(one.shape, ITEMSIZES[one.code]) for one in (node, base)]):
         found.append((f"np.reshape({{}}, {node.shape})", lambda a: np.reshape(a, node.shape)))
     return found
 

@@ -19,7 +19,7 @@ from numloom.api.creation import ascontiguousarray, empty, empty_like
 from numloom.api.elementwise import copyto
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray
-from numloom.array.storage import pin, unpin
+from numloom.array.storage import pin, read_only, unpin
 from numloom.base.errors import DeviceError
 from numloom.cuda import nccl
 from numloom.cuda.devices import on_gpu, wait
@@ -334,7 +334,7 @@ class ProcessGroup:
         if type(a) is not ndarray:
             raise TypeError(f"the result goes to an array of numloom's, got {type(a).__name__}")
         if not a.writeable:
-            raise ValueError("the result goes to an array that can be written, this one is read-only")
+            raise read_only(a, "the array that the result goes to")
         return a
 
     def _out(self, out: Any, shape: tuple[int, ...], dtype: Any) -> Array:

@@ -117,7 +117,11 @@ def emit_loop(
     name: str, slots: Sequence[Slot], rank: int, types: Sequence[tuple[str, str]], *, preamble: str, loop_prep: str,
     operation: str, after_loop: str, options: Sequence[str] = (),
 ) -> UserKernel:  # fmt: skip
-    """A kernel that runs a user's statements for each element of a loop of `rank` dimensions."""
+    """A kernel that runs a user's statements for each element of a loop of `rank` dimensions.
+
+    An element's statements are a function of their own, since ``return`` ends that element and not those that follow it
+    in the same thread. It sees what `loop_prep` declares.
+    """
     words = words_of(loop_prep, operation, after_loop)
     indexed = "_ind" in words or any(slot.form == "strided" for slot in slots)
     body = (
@@ -125,7 +129,7 @@ def emit_loop(
         "const ptrdiff_t n = nl_p.n;\n" + (indexer(rank) if indexed else "") + raw_arrays(slots)
         + (part("loop_prep", loop_prep, after=";") if loop_prep.strip() else "")
         + "for (ptrdiff_t i = nl_first; i < nl_last; i += nl_step) {\n" + ("_ind.set(i);\n" if indexed else "")
-        + elements(slots, rank) + part("operation", operation, "do {", "; } while (0);") + "}\n"
+        + elements(slots, rank) + part("operation", operation, "[&]() -> void { do {", "; } while (0); }();") + "}\n"
         + (part("after_loop", after_loop, after=";") if after_loop.strip() else "") + "}\n"
     )  # fmt: skip
     user = user_text(

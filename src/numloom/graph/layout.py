@@ -11,6 +11,8 @@ from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
+from numloom.base.dtypes import ITEMSIZES
+
 Shape = tuple[int, ...]
 _MOST_BYTES = (1 << 63) - 1
 
@@ -91,6 +93,22 @@ def is_c_contiguous(shape: Shape, strides: Shape, itemsize: int) -> bool:
 def is_f_contiguous(shape: Shape, strides: Shape, itemsize: int) -> bool:
     """Whether elements lie in Fortran order without gaps."""
     return is_c_contiguous(shape[::-1], strides[::-1], itemsize)
+
+
+def sees_all(seen: Layout, code: int, shape: Shape, held: int) -> bool:
+    """Whether a layout of dtype `code` sees each element of a dense value of `shape` and dtype `held` once, as it is.
+
+    The same bytes seen as another dtype are other elements, also where they are as many.
+
+    Examples
+    --------
+    >>> sees_all(Layout(0, (3, 2), (8, 24)), 11, (6,), 11)
+    True
+    >>> sees_all(Layout(0, (6,), (8,)), 7, (6,), 11), sees_all(Layout(16, (2,), (8,)), 11, (4,), 11)
+    (False, False)
+    """
+    whole = code == held and seen.offset == 0 and prod(seen.shape) == prod(shape)
+    return whole and is_dense_order(seen.shape, seen.strides, ITEMSIZES[code])
 
 
 def named_order(order: Any, default: str, allowed: str = "CFAK") -> str:

@@ -260,11 +260,11 @@ def waits(operands: Sequence[Node]) -> bool:
     return tracing() or any([node.tree for node in operands])
 
 
-def sized_by_values(name: str) -> TreeError:
+def sized_by_values(name: str, cure: str = "use where() or a sum with a mask, whose sizes are known") -> TreeError:
     """The error of a call whose result's size follows from values."""
     return TreeError(
         f"the size of what {name} gives follows from values, which a tree does not have: call it before the tree is "
-        "recorded (on computed arrays), or use where() or a sum with a mask, whose sizes are known"
+        f"recorded (on computed arrays), or {cure}"
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from numloom.array.ndarray import ndarray
-from numloom.array.storage import materialize, pin, unpin
+from numloom.array.storage import materialize, pin, read_only, unpin
 from numloom.base.dtypes import DTYPES, ITEMSIZES, kind_of
 from numloom.device.interface import MemorySpan
 from numloom.device.registry import is_mixed, on
@@ -146,7 +146,7 @@ class Signature:
                             node = materialize(storage)
                     else:
                         if not array.writeable:
-                            self._read_only(at)
+                            self._read_only(at, array)
                         if node.buffer is None or node.readers or node.storages != 1:
                             node = pin(storage)
                             pinned.append(storage)
@@ -201,7 +201,7 @@ class Signature:
             node = materialize(a.storage)
         else:
             if not a.writeable:
-                self._read_only(at)
+                self._read_only(at, a)
             node = pin(a.storage)
             pinned.append(a.storage)
         low, high = extent_of(Layout(a.offset, a._shape, a._strides), ITEMSIZES[a.code]) if a.size else (a.offset,) * 2
@@ -312,7 +312,9 @@ class Signature:
             f"{a.dtype}: convert it with astype, or look at its bytes with view"
         )
 
-    def _read_only(self, at: int) -> None:
+    def _read_only(self, at: int, a: Any) -> None:
+        if a.is_scalar:
+            raise read_only(a, f"{self._place(at)} may be written by the kernel and the array")
         raise ValueError(
             f"{self._place(at)} may be written by the kernel and the array is read-only: pass a copy, or declare the "
             "parameter const"

@@ -167,7 +167,10 @@ class GPUArray:
         return len(self.array)
 
     def __getitem__(self, index: Any) -> GPUArray:
-        return wrapped(self.array[_plain(index)])
+        found = self.array[_plain(index)]
+        if found.is_scalar:  # A view, as in PyCUDA.
+            found = self.array[(*index, ...) if isinstance(index, tuple) else (index, ...)]
+        return wrapped(found)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self.array[_plain(index)] = launchable(value)
@@ -341,7 +344,7 @@ extern "C" __global__ void %(name)s(%(arguments)s, long long n, long long start,
     %(loop_prep)s;
     for (long long j = (long long)blockIdx.x * blockDim.x + threadIdx.x; j < n; j += total_threads) {
         const long long i = start + j * step;
-        %(operation)s;
+        [&]() -> void { do { %(operation)s; } while (0); }();
     }
     %(after_loop)s;
 }

@@ -16,6 +16,7 @@ import numpy as np
 
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of
+from numloom.array.storage import read_only
 from numloom.base.dtypes import DTYPES, KINDS, code_of
 from numloom.graph import build
 from numloom.graph.node import Node
@@ -217,7 +218,7 @@ def _output(name: str, parameter: TypedParameter, given: Any, sized: bool) -> An
             f"kernel {name}: {parameter} is an output and needs a numloom array, got {type(given).__name__}"
         )
     if not given.writeable:
-        raise ValueError(f"kernel {name}: {parameter} is an output and the array given is read-only")
+        raise read_only(given, f"kernel {name}: {parameter} is an output, and the array given")
     return given
 
 

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.conditions import unless
 from numloom.api.creation import arange, empty, zeros
 from numloom.api.elementwise import conj, sqrt, where
 from numloom.api.joining import stack
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray
-from numloom.array.views import constant_of, in_tree
+from numloom.array.views import constant_of, has_no_number, in_tree
 
 Array = Any
 Host = np.ndarray[Any, Any]
@@ -124,9 +125,13 @@ def _recorded(matrix: Array, right: Array, rcond: float) -> tuple[Array, Array, 
     """`lstsq` in a tree, of systems that have one solution: what that is decided by is looked at.
 
     By the modified Gram-Schmidt process with the right sides as further columns (Golub and Van Loan, section 5.3.5).
+    Where nothing is known, who looks at a solution that is one of many gets the error; there are no singular values.
     """
     rows, unknowns = matrix.shape
-    _, _, rank, singular = np.linalg.lstsq(constant_of(matrix).get(), constant_of(right).get(), rcond)
+    waits = has_no_number(matrix)
+    rank, singular = unknowns, np.empty(0)
+    if not waits:
+        _, _, rank, singular = np.linalg.lstsq(constant_of(matrix).get(), constant_of(right).get(), rcond)
     if rank != unknowns:
         # Then it is the shortest of many solutions, which has no rule.
         matrix.get(), right.get()
@@ -151,6 +156,11 @@ def _recorded(matrix: Array, right: Array, rcond: float) -> tuple[Array, Array, 
             known = known - factor * value
         solved.insert(0, known / factors[k][0])
     solution = stack(solved)
+    if waits:
+        short = [row[0] <= rcond for row in factors]  # Columns of length 1 were given.
+        solution = unless(
+            stack(short).any(), solution, np.linalg.LinAlgError, "the data do not determine the coefficients"
+        )
     residuals = (rest * conj(rest)).real.sum(axis=0) if rows > unknowns else zeros(0, singular.dtype)
     return solution[:, 0] if right.ndim == 1 else solution, residuals, rank, asarray(singular)
 

@@ -343,6 +343,8 @@ def polyfit(
     found, (residuals, rank, singular, rcond), scale = fit(matrix, values, weights, rcond)
     if rank != order and not full:
         warn_of_rank(2)
+    if full or cov:
+        refuse_sizes("polyfit(full=True, cov=True)", points, values)
     if full:
         return found, residuals, rank, singular, rcond
     if not cov:
