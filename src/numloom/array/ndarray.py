@@ -896,7 +896,7 @@ def store_result(target: Any, result: Any, name: str) -> Any:
     if target.is_scalar or result is NotImplemented:
         return result
     if not target.writeable:
-        raise read_only(target.storage, "output array")
+        raise read_only(target, "output array")
     if result.code != target.code and not np.can_cast(DTYPES[result.code], DTYPES[target.code], "same_kind"):
         raise casting_error(name, "same_kind", result.code, target.code)
     if result.shape != target._shape:
