@@ -50,6 +50,24 @@ def test_gradients_of_an_edge_of_an_image() -> None:
     assert (1 / nl.gradient(nl.ones(4))).tolist() == [np.inf] * 4
 
 
+@pytest.mark.parametrize("char", "FD")
+@pytest.mark.parametrize("name", ["expm1", "tanh", "sinh", "tan", "arctan", "arcsinh", "sqrt", "log1p"])
+def test_complex_zeros_and_infinities(name: str, char: str) -> None:
+    """NumPy's signs, where the array API standard has others: tanh of infinities, expm1 of zeros."""
+    zeros = [complex(a, b) for a in (0.0, -0.0) for b in (0.0, -0.0)]
+    ends = [complex(a, b) for a in (np.inf, -np.inf) for b in (1.0, 2.0, 3.0, 4.0, -2.0)]
+    for host in (np.array(zeros + ends, char), np.array((zeros + ends) * 40, char)):
+        with np.errstate(all="ignore"):
+            want = getattr(np, name)(host)
+        got = getattr(nl, name)(nl.asarray(host))
+        for part in ("real", "imag"):
+            mine, theirs = getattr(got, part), getattr(want, part)
+            assert_bits_equal(nl.isnan(mine), np.isnan(theirs))
+            known = ~np.isnan(theirs)
+            assert_bits_equal(nl.signbit(mine).get()[known], np.signbit(theirs)[known])
+            assert_bits_equal((mine == 0).get(), theirs == 0)
+
+
 ZEROS = np.array([0.0, -0.0, 1.0, -1.0, -2.0])
 
 
