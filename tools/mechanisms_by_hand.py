@@ -71,8 +71,7 @@ _PART = "belongs to another table"
 _ROOM = "room to compute in"
 
 APART: dict[str, str] = {
-    "array/_lent.pyx:codes": _REGISTRY,
-    "array/_making.pyx:codes": _REGISTRY,
+    "engine/_numbers.pyx:codes": _REGISTRY,
     "array/_short.pyx:listed": _ROOM,
     "array/_short.pyx:whole": _ROOM,
     "array/ndarray.py:_bound": _REGISTRY,

@@ -161,3 +161,28 @@ def test_writing_the_numbers() -> None:
     view = ours.T
     view.data[0] = 1
     assert float(ours.data[0]) == 1  # as in SciPy: the transpose shares
+
+
+@pytest.mark.parametrize("kind", ["array", "matrix"])
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr", "lil", "dok", "dia"])
+def test_rows_are_as_scipys(format: str, kind: str) -> None:
+    dense = np.array([[1.0, 0, 2], [0, 3, 0], [4, 5, 6]])
+    rows = list(getattr(nl.sparse, f"{format}_{kind}")(nl.asarray(dense)))
+    assert [row.toarray().reshape(-1).tolist() for row in rows] == dense.tolist()
+    try:
+        theirs = list(getattr(scipy.sparse, f"{format}_{kind}")(dense))
+    except (TypeError, NotImplementedError):  # It has no rows of these formats: ours are those of csr.
+        theirs = list(getattr(scipy.sparse, f"csr_{kind}")(dense))
+    assert [(type(row).__name__, row.shape) for row in rows] == [(type(row).__name__, row.shape) for row in theirs]
+
+
+@pytest.mark.parametrize("dtype", ["f2", "S3", "O", "M8[s]"])
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr", "dia"])
+def test_astype_refuses_what_no_sparse_array_has(format: str, dtype: str) -> None:
+    a = getattr(nl.sparse, f"{format}_array")(nl.asarray(np.eye(3)))
+    with pytest.raises(ValueError, match=f"{format}_array does not support dtype .*: use float32 or float64"):
+        a.astype(dtype)
+    if format == "dia":  # SciPy's can only not be read then.
+        return
+    with pytest.raises(ValueError, match="does not support dtype"):
+        getattr(scipy.sparse, f"{format}_array")(np.eye(3)).astype(dtype)

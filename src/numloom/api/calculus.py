@@ -193,25 +193,32 @@ def _gradient(f: Array, spacing: Any, axis: int, edge_order: int) -> Array:
         a, b, c = (weight.reshape(shape) for weight in weights)
         inner = a * at(slice(None, -2)) + b * at(slice(1, -1)) + c * at(slice(2, None))
     result[_along(f.ndim, axis, slice(1, -1))] = inner
-    for first, sign in ((0, 1), (-1, -1)):
-        ends = [
-            at(slice(k, k + 1) if k != -1 else slice(-1, None))
-            for k in (first, first + sign, first + 2 * sign)[: edge_order + 1]
-        ]
-        if edge_order == 1:
-            step = spacing if even else spacing[first]
-            value = (ends[1] - ends[0]) * sign / step
-        elif even:
-            value = (ends[0] * (-1.5 / spacing) + ends[1] * (2.0 / spacing) + ends[2] * (-0.5 / spacing)) * sign
-        else:
-            near, far = spacing[first], spacing[first + sign]
-            value = sign * (
-                ends[0] * (-(2.0 * near + far) / (near * (near + far)))
-                + ends[1] * ((near + far) / (near * far))
-                + ends[2] * (-near / (far * (near + far)))
-            )
-        result[_along(f.ndim, axis, slice(first, first + 1) if first == 0 else slice(-1, None))] = value
+
+    def part(k: int) -> Array:
+        return at(slice(k, k + 1 or None))
+
+    if edge_order == 1:
+        steps = (spacing, spacing) if even else (spacing[0], spacing[-1])
+        ends = (part(1) - part(0)) / steps[0], (part(-1) - part(-2)) / steps[1]
+    else:
+        (a, b, c), (d, e, g) = _weights_at_ends(spacing, even)
+        ends = a * part(0) + b * part(1) + c * part(2), d * part(-3) + e * part(-2) + g * part(-1)
+    result[_along(f.ndim, axis, slice(0, 1))], result[_along(f.ndim, axis, slice(-1, None))] = ends
     return result
+
+
+def _weights_at_ends(spacing: Any, even: bool) -> tuple[tuple[Any, Any, Any], tuple[Any, Any, Any]]:
+    """The weights of three elements for the derivative at the first one, and at the last one, as NumPy has them.
+
+    The second are not the first ones negated: zero has a sign.
+    """
+    if even:
+        return (-1.5 / spacing, 2.0 / spacing, -0.5 / spacing), (0.5 / spacing, -2.0 / spacing, 1.5 / spacing)
+    near, far = spacing[0], spacing[1]
+    first = -(2.0 * near + far) / (near * (near + far)), (near + far) / (near * far), -near / (far * (near + far))
+    far, near = spacing[-2], spacing[-1]
+    last = near / (far * (far + near)), -(near + far) / (far * near), (2.0 * near + far) / (near * (far + near))
+    return first, last
 
 
 @traced
@@ -341,6 +348,7 @@ def _beside(value: Array, slope: Array, where: Array, knot: Array) -> Array:
 
     What is added is -0, which changes no number's bits.
     """
+    where, knot = where + 0.0, knot + 0.0  # Their difference is 0.0 then, never -0.0.
     if KINDS[value.code] == "c":
         parts = [_beside(*two, where, knot) for two in ((value.real, slope.real), (value.imag, slope.imag))]
         return _packed(*parts)

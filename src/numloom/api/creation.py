@@ -12,6 +12,7 @@ import numpy as np
 from numloom.api.calling import traced
 from numloom.api.conditions import numpy_is_near, unless
 from numloom.api.elementwise import divide, floor, isfinite, log10, multiply, power, sign, where
+from numloom.api.manipulation import moveaxis, normal_axes
 from numloom.array.convert import asarray, from_host, made_like, over_host
 from numloom.array.devices import another, made_on
 from numloom.array.ndarray import bind, ndarray, view_of, wrap
@@ -628,6 +629,7 @@ def linspace(
     ):
         return _linspace_arrays(start, stop, num, endpoint, retstep, dtype, axis, ours)
     intervals = num - 1 if endpoint else num
+    normal_axes(axis, 1)
     low, high, distance, step, code = _divided(start, stop, intervals)
     counter = build.iota(num)
     node = build.cast(counter, code)
@@ -701,10 +703,8 @@ def _linspace_arrays(
     values = values + low
     if endpoint and num > 1:
         values[-1, ...] = high
-    if axis:
-        order = list(range(1, values.ndim))
-        order.insert(axis if axis >= 0 else axis + values.ndim, 0)
-        values = values.transpose(order)
+    if axis != 0:
+        values = moveaxis(values, 0, axis)
     if dtype is not None:
         values = (floor(values) if np.dtype(dtype).kind in "iu" else values).astype(dtype)
     return (values, step) if retstep else values
@@ -762,10 +762,8 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     if endpoint and num > 1:
         result = where(place == num - 1, high, result)
     result = where(place == 0, low, result) * signs
-    if axis:
-        order = list(range(1, result.ndim))
-        order.insert(axis if axis >= 0 else axis + result.ndim, 0)
-        result = result.transpose(order)
+    if axis != 0:
+        result = moveaxis(result, 0, axis)
     return result if dtype is None else result.astype(dtype)
 
 

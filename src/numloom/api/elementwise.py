@@ -10,6 +10,7 @@ import numpy as np
 from numloom.api.calling import choose_fast, traced
 from numloom.api.conditions import numpy_is_near
 from numloom.api.inserting import ordered_as, relaid
+from numloom.api.manipulation import normal_axis
 from numloom.api.powers import Power
 from numloom.api.running import deliver
 from numloom.api.ufunc import NO_VALUE, WHERE, make_ufuncs, mask_of, node_at, store, ufunc, value_of
@@ -481,7 +482,7 @@ def sinc(x: Any) -> Array:
 def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: float = 2 * np.pi) -> Array:
     """Angles along `axis` with jumps of more than half a period taken out."""
     array = asarray(p)
-    axis = build.normalize_axes(axis, array.ndim)[0]
+    axis = normal_axis(axis, array.ndim)
     lead = (slice(None),) * axis
     after, before = array[(*lead, slice(1, None))], array[(*lead, slice(None, -1))]
     step = after != before if array.code == BOOL else after - before

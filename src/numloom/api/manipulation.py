@@ -46,9 +46,8 @@ def normal_axis(axis: Any, ndim: int) -> int:
 
 
 def normal_axes(axis: Any, ndim: int, name: str | None = None) -> tuple[int, ...]:
-    """Several axes in the order given; AxisError for a missing one, ValueError for a repeated one."""
-    given = axis if isinstance(axis, (tuple, list)) else (axis,)
-    axes = tuple(normal_axis(a, ndim) for a in given)
+    """Several axes in the order given, also by an array; AxisError for a missing one, ValueError for a repeated one."""
+    axes = as_integers(axis, lambda one: normal_axis(one, ndim))
     if len(set(axes)) != len(axes):
         raise ValueError(f"repeated axis in `{name}` argument" if name else "repeated axis")
     return axes
@@ -81,7 +80,7 @@ def ravel(a: Any, order: str | None = "C") -> Array:
 def transpose(a: Any, axes: Any = None) -> Array:
     """A view with the axes permuted (reversed if `axes` is None)."""
     array: Any = a if type(a) is ndarray else asarray(a)
-    return array.transpose(*(() if axes is None else (tuple(axes),)))
+    return array.transpose(axes)
 
 
 permute_dims = transpose
@@ -136,8 +135,9 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
 def expand_dims(a: Any, axis: Any) -> Array:
     """A view with new axes of extent 1 at the places `axis` of the result."""
     array = asarray(a)
-    ndim = array.ndim + (len(axis) if isinstance(axis, (tuple, list)) else 1)
-    places = normal_axes(axis, ndim)
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    ndim = array.ndim + len(axes)
+    places = normal_axes(axes, ndim)
     extents = iter(array.shape)
     return array.reshape(tuple(1 if place in places else next(extents) for place in range(ndim)))
 
@@ -425,7 +425,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Array:
         return roll(array.ravel(), shift, 0).reshape(array.shape)
     if type(axis) is int and type(shift) is int:
         return _rolled(array, {normal_axis(axis, array.ndim): shift})
-    axes = [normal_axis(k, array.ndim) for k in (axis if isinstance(axis, (tuple, list)) else (axis,))]
+    axes = as_integers(axis, lambda one: normal_axis(one, array.ndim))
     pairs = np.broadcast(np.asarray(host_numbers(shift)), np.asarray(axes, dtype=np.int64))
     if pairs.ndim > 1:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from numloom.api.manipulation import normal_axes
 from numloom.api.ufunc import FUNCTIONS, store
 from numloom.array.convert import asarray
 from numloom.array.devices import device_at
@@ -248,15 +250,10 @@ def ndim(a: Any) -> int:
     return len(shape(a))
 
 
-def size(a: Any, axis: int | None = None) -> int:
-    """Number of elements, or the extent of an axis."""
+def size(a: Any, axis: int | tuple[int, ...] | None = None) -> int:
+    """Number of elements, or along an axis, or along several axes together."""
     extents = shape(a)
-    if axis is not None:
-        return extents[axis]
-    count = 1
-    for extent in extents:
-        count *= extent
-    return count
+    return prod(extents if axis is None else [extents[one] for one in normal_axes(axis, len(extents))])
 
 
 def _typed(x: Any) -> Any:

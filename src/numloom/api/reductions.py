@@ -23,6 +23,7 @@ from numloom.api.elementwise import (
     subtract,
 )
 from numloom.api.elementwise import where as choose
+from numloom.api.manipulation import normal_axes as axes_in_order
 from numloom.api.running import deliver
 from numloom.api.ufunc import NO_VALUE, WHERE, finish, mask_of, node_at, normal_axes
 from numloom.array.convert import asarray
@@ -510,7 +511,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     """
     array = asarray(a)
     keep = _flag(keepdims)
-    axis = tuple(axis) if isinstance(axis, list) else axis
+    axis = None if axis is None else axes_in_order(axis, array.ndim, "axis")
     if weights is None:
         result = mean(array, axis, keepdims=keep)
         scale = asarray(array.size / result.size).astype(result.dtype)

@@ -29,6 +29,7 @@ from numloom.array.ndarray import (
 from numloom.array.storage import read, read_only
 from numloom.array.subscript import Advanced, in_c_order, new_basic, recut, squeezed, subscript
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F32, F64, ITEMSIZES, code_of
+from numloom.base.integers import as_extent, as_integers, as_shape, is_single
 from numloom.base.tracebacks import note_call, waits
 from numloom.device.registry import current
 from numloom.engine.evaluate import at_hand
@@ -63,8 +64,11 @@ def seen_as(array: Any, shape: tuple[Any, ...]) -> Any:
 
 def reshape(array: Any, *shape: Any, order: str | None = "C", copy: bool | None = None) -> Any:
     """The same values in another shape: a view where the memory allows, else a copy."""
-    if len(shape) == 1 and not isinstance(shape[0], int) and not hasattr(shape[0], "__index__"):
-        shape = tuple(shape[0])
+    if len(shape) == 1 and not isinstance(shape[0], int):
+        if type(shape[0]) is tuple:
+            shape = shape[0]
+        elif not is_single(shape[0]):
+            shape = as_shape(shape[0])
     if order == "C" and not copy:
         seen = seen_as(array, shape)
         if seen is not None:
@@ -176,14 +180,15 @@ def astype(
 
 def transpose(array: Any, *axes: Any) -> Any:
     """A view with the axes permuted (reversed if none are given)."""
-    if not axes or axes == (None,):
+    if not axes or (len(axes) == 1 and axes[0] is None):
         return array.T
-    if len(axes) == 1 and isinstance(axes[0], (tuple, list)):
-        axes = tuple(axes[0])
+    if len(axes) == 1:
+        axes = axes[0] if type(axes[0]) is tuple else as_integers(axes[0])
     if len(axes) != array.ndim:
         raise ValueError("axes don't match array")
     order = []
-    for axis in axes:
+    for given in axes:
+        axis = given if type(given) is int else as_extent(given)
         if not -len(axes) <= axis < len(axes):
             raise np.exceptions.AxisError(axis, len(axes))
         order.append(axis % len(axes))

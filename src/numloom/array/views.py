@@ -18,6 +18,7 @@ from numloom.array.methods import reshape
 from numloom.array.ndarray import bind, element_from, ndarray, node_of, number_of, view_of, wrap
 from numloom.array.storage import new_storage, read_only
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F64, ITEMSIZES, KINDS, code_of
+from numloom.base.integers import as_integers, as_shape
 from numloom.device import registry
 from numloom.engine.evaluate import at_hand
 from numloom.graph import build
@@ -130,7 +131,7 @@ def set_shape(array: Array, shape: Any) -> None:
     AttributeError
         If the memory cannot be seen so.
     """
-    wanted = (shape,) if hasattr(shape, "__index__") else tuple(shape)
+    wanted = as_shape(shape)
     try:
         seen = array.reshape(wanted, copy=False)
     except ValueError as error:
@@ -164,10 +165,10 @@ def resize(array: Array, *new_shape: Any, refcheck: bool = True) -> None:
     ValueError
         If the array is a view, or is not contiguous.
     """
-    shape = new_shape[0] if len(new_shape) == 1 and not hasattr(new_shape[0], "__index__") else new_shape
+    shape = new_shape[0] if len(new_shape) == 1 else new_shape
     if not new_shape or shape is None:
         return
-    extents = tuple(operator.index(extent) for extent in shape)
+    extents = as_shape(shape)
     if any(extent < 0 for extent in extents):
         raise ValueError("negative dimensions not allowed")
     itemsize = array.itemsize
@@ -249,11 +250,11 @@ def reshaped(array: Array, shape: tuple[Any, ...], order: str | None, copy: bool
     TypeError, ValueError
         For what is no shape, one of another size, or one that needs a copy which `copy` forbids.
     """
-    if bool in map(type, shape):
-        raise TypeError("an integer is required")
+    if shape == (None,):
+        return array.view()
     itemsize = array.itemsize
     order = named_order(order, "C", "CFA")
-    new_shape = resolve_shape(array.size, [operator.index(extent) for extent in shape])
+    new_shape = resolve_shape(array.size, as_integers(shape))
     if order == "A":
         order = "F" if array.flags.fnc else "C"
     if order == "F":

@@ -42,4 +42,17 @@ def as_integers(value: Any, read: Callable[[Any], int] = as_extent) -> tuple[int
     return (read(value),) if is_single(value) else tuple([read(item) for item in value])
 
 
-__all__ = ["as_extent", "as_integer", "as_integers", "is_integer", "is_single"]
+def as_shape(value: Any) -> tuple[int, ...]:
+    """Extents as a tuple: one integer, or several in an order, which a set has not.
+
+    Raises
+    ------
+    TypeError
+        Of what is neither.
+    """
+    if value is None or isinstance(value, (set, frozenset)):
+        raise TypeError(f"expected a sequence of integers or a single integer, got '{value}'")
+    return as_integers(value)
+
+
+__all__ = ["as_extent", "as_integer", "as_integers", "as_shape", "is_integer", "is_single"]

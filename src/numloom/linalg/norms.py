@@ -97,11 +97,7 @@ def _norm(given: tuple[Any, Any, Any, Any], x: Any) -> Array:
         if ord is None or (ndim == 2 and ord in ("f", "fro")) or (ndim == 1 and ord == 2):
             return _euclidean(array, tuple(range(ndim)), keepdims)
         axis = tuple(range(ndim))
-    elif not isinstance(axis, tuple):
-        try:
-            axis = (int(axis),)
-        except Exception as error:
-            raise TypeError("'axis' must be None, an integer or a tuple of integers") from error
+    axis = _as_tuple(axis)
     if len(axis) == 1:
         return _of_vectors(array, ord, axis, keepdims)
     if len(axis) == 2:
@@ -132,8 +128,18 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     array = _inexact(x)
     if array.ndim == 0 and axis is None:
         return _of_vectors(array.reshape(1), ord, (0,), False)
-    axes = tuple(range(array.ndim)) if axis is None else normal_axes(axis, array.ndim)
+    axes = tuple(range(array.ndim)) if axis is None else normal_axes(_as_tuple(axis), array.ndim)
     return _of_vectors(array, ord, axes, keepdims)
+
+
+def _as_tuple(axis: Any) -> tuple[Any, ...]:
+    """An axis, or a tuple of some, as a tuple; norms take no lists, as NumPy's do not."""
+    if isinstance(axis, tuple):
+        return axis
+    try:
+        return (int(axis),)
+    except Exception as error:
+        raise TypeError("'axis' must be None, an integer or a tuple of integers") from error
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:

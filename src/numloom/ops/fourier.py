@@ -25,7 +25,11 @@ def fourier(a: Host, *, kind: str, axes: tuple[int, ...], n: int, forward: bool,
         if kind == "c2r":
             return fft.irfftn(a, [*(a.shape[axis] for axis in axes[:-1]), n], **options)  # type: ignore[no-any-return]
         transform = fft.rfftn if kind == "r2c" else fft.fftn if forward else fft.ifftn
-        return transform(a, **options)  # type: ignore[no-any-return]
+        result: Host = transform(a, **options)
+    if kind == "c2c" and a.dtype.kind == "f":
+        # SciPy mirrors half of the spectrum and negates zeros there, and that of the mean: its angle would be -pi.
+        result.imag += 0.0
+    return result
 
 
 def scale_of(count: int, forward: bool, norm: str) -> float:

@@ -360,7 +360,7 @@ class Basis:
         if highest < 0:
             raise ValueError("deg must be non-negative")
         points = data_of(x)
-        points = points if points.ndim else points.reshape(1)
+        points = (points if points.ndim else points.reshape(1)) + 0.0  # As NumPy: there is no -0.0.
         values = empty((highest + 1, *points.shape), points.dtype)
         values[0] = points * 0 + 1
         if highest:

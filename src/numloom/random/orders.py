@@ -178,8 +178,9 @@ class Orders(Distributions):
             raise TypeError(
                 f"shuffle takes arrays of numloom's or NumPy's, and lists and the like; got {type(x).__name__!r}"
             )
-        for place, item in enumerate([x[k] for k in self._order(count).tolist()]):
-            x[place] = item
+        given: Any = x
+        for place, item in enumerate([given[k] for k in self._order(count).tolist()]):
+            given[place] = item
 
     def _permuted(self, x: Any, axis: int | None, out: Any) -> Array:
         array = asarray(x)

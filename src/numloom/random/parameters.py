@@ -17,7 +17,7 @@ from numloom.api.elementwise import signbit
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.base.dtypes import KINDS
-from numloom.base.integers import as_integers
+from numloom.base.integers import as_shape
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes
 from numloom.graph.node import Node
@@ -129,7 +129,7 @@ def shape_of(size: Any) -> tuple[int, ...]:
         return ()
     if type(size) is int and size >= 0:
         return (size,)
-    shape = as_integers(size)
+    shape = as_shape(size)
     if any(extent < 0 for extent in shape):
         raise ValueError("negative dimensions are not allowed")
     return shape

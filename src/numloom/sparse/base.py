@@ -23,10 +23,8 @@ from numloom.array.ndarray import ndarray
 from numloom.base.integers import as_integer, is_integer
 from numloom.base.tracebacks import answer_for
 from numloom.sparse import axes, combining, device, functions, host
-from numloom.sparse.where import CLASSES, in_tree, on_device
+from numloom.sparse.where import CLASSES, in_tree, on_device, refuse_dtype
 
-_SUPPORTED = "?bBhHiIlLqQfdFD"
-"""The dtypes of stored numbers: SciPy's, but for those that no GPU computes with."""
 _REFLECTED = {
     operator.add: "__radd__",
     operator.matmul: "__rmatmul__",
@@ -104,8 +102,8 @@ class SparseBase:
     ) -> None:  # fmt: skip
         if blocksize is not None and self.format != "bsr":
             raise TypeError(f"{type(self).__name__}() takes up to 4 positional arguments, and no block size")
-        if dtype is not None and np.dtype(dtype).char not in _SUPPORTED:
-            raise ValueError(f"{type(self).__name__} does not support dtype {np.dtype(dtype)}: use float32 or float64")
+        if dtype is not None:
+            refuse_dtype(type(self).__name__, dtype)
         if maxprint is not None:
             self.maxprint = maxprint
         apart = on_device() or in_tree(arg1 if type(arg1) is not tuple else arg1[0])
@@ -263,8 +261,11 @@ class SparseBase:
         return _rebuilt, (type(self).__name__, tuple(np.array(host.to_host(x)) for x in self._parts), self._shape)
 
     def __iter__(self) -> Iterator[Any]:
+        if self.format == "lil":
+            return (self[i] for i in range(self.shape[0]))
         rows = self.tocsr()
-        return (rows[i] for i in range(self.shape[0]))
+        whole = self.ndim == 1 or self.format == "coo"  # Whose parts are numbers, and rows by their places.
+        return (rows[i] if whole else rows[i].tocsr() for i in range(self.shape[0]))
 
     # ------------------------------------------------------------ work on the stored numbers, recorded
 
@@ -312,6 +313,7 @@ class SparseBase:
     def astype(self, dtype: Any, casting: str = "unsafe", copy: bool = True) -> Any:
         if self.dtype == np.dtype(dtype):
             return self.copy() if copy else self
+        refuse_dtype(type(self).__name__, dtype)
         made = self._with_data(self.data.astype(dtype, casting=casting))
         if self.format != "dia":
             made.sum_duplicates()

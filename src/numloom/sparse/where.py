@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 
+import numpy as np
+
 from numloom.array.ndarray import ndarray, node_of
 from numloom.device import registry
 from numloom.graph.node import register, tracing
@@ -18,6 +20,14 @@ _FORCED: ContextVar[bool | None] = ContextVar("numloom_sparse_device_way", defau
 
 CLASSES: dict[str, type] = {}
 """Our classes by their names, which are SciPy's."""
+SUPPORTED = "?bBhHiIlLqQfdFD"
+"""Characters of the dtypes of stored numbers: SciPy's, but for those that no GPU computes with."""
+
+
+def refuse_dtype(name: str, dtype: Any) -> None:
+    """Raise ValueError for a dtype that a class of sparse arrays does not have."""
+    if np.dtype(dtype).char not in SUPPORTED:
+        raise ValueError(f"{name} does not support dtype {np.dtype(dtype)}: use float32 or float64")
 
 
 def on_device() -> bool:
@@ -61,4 +71,4 @@ def forced(device_way: bool) -> Iterator[None]:
         _FORCED.reset(token)
 
 
-__all__ = ["CLASSES", "forced", "in_tree", "on_device"]
+__all__ = ["CLASSES", "forced", "in_tree", "on_device", "refuse_dtype"]

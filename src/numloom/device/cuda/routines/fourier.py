@@ -355,7 +355,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) mirror(const __grid_cons
     const i64 row = i / p.half, k = i - row * p.half + 1;
     {ctype}* at = p.out + offset_of<{rank}>(row, p.extent, p.stride);
     {ctype} x = at[k * p.step];
-    {ctype} y = {{x.re, -x.im}};
+    {ctype} y = {{x.re, 0 - x.im}};  // Zero stays 0.0.
     at[(p.n - k) * p.step] = p.conjugate ? x : y;
     if (p.conjugate && 2 * k != p.n) at[k * p.step] = y;
 }}
