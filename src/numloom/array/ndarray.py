@@ -395,7 +395,7 @@ class ndarray:
         return _bound["array_str"](self)  # type: ignore[no-any-return]
 
     def __bytes__(self) -> bytes:
-        return self.get().tobytes()
+        return bytes(self.item()) if not self._shape and self.dtype.kind in "iu" else self.get().tobytes()
 
     def __reduce__(self) -> Any:
         return _bound["pickled"](self)  # type: ignore[no-any-return]
