@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.command.both_ways import under_numloom, under_numpy
 
 from numloom.array.ndarray import ndarray
 from numloom.command.main import main
@@ -26,20 +27,6 @@ from numloom.command.serve.dispatch import FallbackError
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 EXAMPLES = ROOT / "examples" / "unchanged"
-
-
-def under_numpy(code: str) -> str:
-    """What a program prints under Python."""
-    with contextlib.redirect_stdout(io.StringIO()) as out:
-        exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})
-    return out.getvalue()
-
-
-def under_numloom(code: str, **options: Any) -> str:
-    """What it prints when numpy is served by numloom."""
-    with contextlib.redirect_stdout(io.StringIO()) as out:
-        assert run([code], kind="code", report="none", **options) == 0
-    return out.getvalue()
 
 
 def report_of(tmp_path: Path, code: str, **options: Any) -> dict[str, Any]:

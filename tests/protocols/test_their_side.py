@@ -167,3 +167,49 @@ def test_scipys_sparse_arrays_are_operands(form: str, kind: str) -> None:
         wanted, found = eval(program, given), eval(program, {**ours, "n": ours["x"].sum()})
         dense = [one.toarray() if sparse.issparse(one) else np.asarray(one) for one in (wanted, found)]
         np.testing.assert_array_equal(*dense)
+
+
+# ---------------------------------------------------------------- what stands on the right of an operator in place
+
+VALUES = [1.5, 2.0, 3.0]
+
+
+def _operands() -> dict[str, Callable[[], Any]]:
+    import fractions
+
+    pandas, dask = pytest.importorskip("pandas"), pytest.importorskip("dask.array")
+    scipy = pytest.importorskip("scipy.sparse")
+    return {
+        "series": lambda: pandas.Series(VALUES),
+        "index": lambda: pandas.Index(VALUES),
+        "frame": lambda: pandas.DataFrame({"a": VALUES}),
+        "dask": lambda: dask.from_array(np.array(VALUES)),
+        "fraction": lambda: fractions.Fraction(1, 2),
+        "our sparse": lambda: nl.sparse.csr_array(np.diag(VALUES)),
+        "sparse": lambda: scipy.csr_array(np.diag(VALUES)),
+        "text": lambda: "a",
+        "iterator": lambda: iter(VALUES),
+    }
+
+
+@pytest.mark.parametrize("name", ["iadd", "isub", "imul", "itruediv", "ipow", "imatmul"])
+@pytest.mark.parametrize(
+    "other", ["series", "index", "frame", "dask", "fraction", "our sparse", "sparse", "text", "iterator"]
+)
+def test_operators_in_place_write_ours_or_refuse(other: str, name: str) -> None:
+    """Our memory holds what NumPy's would: never the old values beside a new array under the same name."""
+    make, found = _operands()[other], []
+    shape = (3, 3) if "sparse" in other or other == "frame" else 3
+    for of in (np.array, nl.array):
+        x = of(np.full(shape, 4.0))
+        whole = x[:]
+        try:
+            result: Any = getattr(operator, name)(x, make())
+        except Exception as error:
+            result = error
+        is_written = isinstance(result, Exception) or result is x
+        kind = "error" if isinstance(result, Exception) else "same" if is_written else "other"
+        found.append((kind, nl.asnumpy(whole).tolist()))
+    if found[0][0] == "error":  # NumPy may have written before.
+        found[0] = "error", np.full(shape, 4.0).tolist()
+    assert found[0] == found[1]

@@ -76,7 +76,7 @@ def mapped(host: np.memmap[Any, Any]) -> memmap:
     return memmap._of(host)
 
 
-def _told(fname: Any, encoding: str | None) -> Any:
+def watched(fname: Any, encoding: str | None) -> Any:
     """What a text is read from: of a large file its lines, if there is somebody to tell how far it is read."""
     if not isinstance(fname, (str, PathLike)) or str(fname).endswith(_PACKED) or place() is None:
         return fname
@@ -327,7 +327,7 @@ def loadtxt(
     refuse_other_order(dtype)
     return _delivered(
         np.loadtxt(  # type: ignore[call-overload]
-            _told(fname, encoding), dtype, comments, delimiter, converters, skiprows, usecols, unpack,
+            watched(fname, encoding), dtype, comments, delimiter, converters, skiprows, usecols, unpack,
             ndmin, encoding, max_rows, quotechar=quotechar,
         )
     )  # fmt: skip
@@ -402,7 +402,7 @@ def genfromtxt(
     refuse_other_order(dtype)
     return _delivered(
         np.genfromtxt(  # type: ignore[call-overload]
-            _told(fname, encoding), dtype, comments, delimiter, skip_header, skip_footer, converters, missing_values,
+            watched(fname, encoding), dtype, comments, delimiter, skip_header, skip_footer, converters, missing_values,
             filling_values, usecols, names, excludelist, deletechars, replace_space, autostrip, case_sensitive,
             defaultfmt, unpack, False, loose, invalid_raise, max_rows, encoding, ndmin=ndmin,
         )
@@ -690,4 +690,5 @@ __all__ = [
     "savetxt",
     "savez",
     "savez_compressed",
+    "watched",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from math import prod
 from typing import Any
@@ -12,9 +13,11 @@ from numloom.api.manipulation import normal_axes
 from numloom.api.ufunc import FUNCTIONS, store
 from numloom.array.convert import asarray
 from numloom.array.devices import device_at
-from numloom.array.ndarray import bind, ndarray, node_of, view_of
+from numloom.array.ndarray import bind, later, ndarray, node_of, view_of
 from numloom.array.views import view_as
 from numloom.base.dtypes import DTYPES, SCALAR_CODES, limits_of
+from numloom.base.errors import not_in_place
+from numloom.base.tracebacks import waits
 from numloom.engine.owners import name_of
 from numloom.graph.layout import is_c_contiguous, is_f_contiguous, named_order
 
@@ -127,6 +130,24 @@ def array_function(function: Any, types: Any, args: tuple[Any, ...], options: di
     if ours is None or ours is function or not _all_known(types):
         return NotImplemented
     return ours(*args, **options)
+
+
+def foreign_in_place(name: str, target: Array, other: Any) -> Any:
+    """An operator in place with what is no operand of ours: on the host, as NumPy's arrays do it, and written back.
+
+    It is never taken for the operator that makes a new array: other names of ours would keep the old values.
+    """
+    protocol = getattr(type(other), "__array_ufunc__", target)
+    if protocol is None or (protocol is target and getattr(other, "__array_priority__", 0) > 0):
+        return NotImplemented  # It wants to be asked itself.
+    mine = isinstance(other, np.ndarray) and not later("defers_to")(other)
+    if mine or waits(other) or protocol is target:
+        raise not_in_place(name, other, target.dtype)
+    host = np.array(target.get())
+    # NumPy's `@=` takes no vectors on the right, which its `matmul` does.
+    result = operator.imatmul(host, other) if name == "matmul" else getattr(np, name)(host, other, out=(host,))
+    target[...] = asarray(host)
+    return target if result is host else result
 
 
 def defers_to(value: Any) -> bool:
@@ -372,6 +393,7 @@ bind(
     astype_elsewhere=None,  # What `astype` gives instead of an array of ours; likewise.
     defers_to=defers_to,
     flags=flagsobj,
+    foreign_in_place=foreign_in_place,
     method_byteswap=byteswap,
     method_device=property(device_of),
     method_to_device=to_device,

@@ -48,12 +48,17 @@ if not cython.compiled:
 
 def view(array: Any, dtype: Any = None, type: Any = None) -> Any:
     """Another array over the same memory, with another dtype if given; the type can only be this one."""
-    wanted = dtype if dtype is ndarray else type
-    if wanted is not None and wanted is not ndarray:
-        raise TypeError("views are numloom arrays: there are no subclasses")
-    if dtype is None or dtype is ndarray:
+    if type is None and _is_array_class(dtype):
+        dtype, type = None, dtype
+    if type is not None and type is not ndarray:
+        raise TypeError(f"views are numloom arrays, without subclasses, got {type!r}: use x.get().view(...), a copy")
+    if dtype is None:
         return view_of(array, array.offset, array._shape, array._strides)
     return later("view_as")(array, dtype)
+
+
+def _is_array_class(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, (ndarray, np.ndarray))
 
 
 def seen_as(array: Any, shape: tuple[Any, ...]) -> Any:

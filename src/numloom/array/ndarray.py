@@ -22,8 +22,8 @@ from numloom.array.numbers import binary_number, known_number, number_as, repeat
 from numloom.array.storage import Storage, arranged, new_storage, read, read_only, write, write_number
 from numloom.array.subscript import Basic, new_basic, simple, turned
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F64, I64, ITEMSIZES, SCALAR_CODES
-from numloom.base.errors import casting_error, not_in_place
-from numloom.base.tracebacks import to_write, waits
+from numloom.base.errors import casting_error
+from numloom.base.tracebacks import to_write
 from numloom.base.wording import no_truth
 from numloom.engine.evaluate import after_record, download_layout, element, element_at_once, number
 from numloom.engine.look import is_near
@@ -266,7 +266,9 @@ class ndarray:
         return apply_inplace(RIGHT_SHIFT, self, other)
 
     def __imatmul__(self, other: Any) -> Any:
-        return store_result(self, _bound["matmul"](self, to_write(other)), "matmul")
+        result = _bound["matmul"](self, to_write(other))
+        foreign = result is NotImplemented
+        return _bound["foreign_in_place"]("matmul", self, other) if foreign else store_result(self, result, "matmul")
 
     def __getitem__(self, index: Any) -> Any:
         if type(index) is ndarray and type(index := as_integer(index)) is ndarray:
@@ -391,7 +393,7 @@ class ndarray:
         return _bound["array_str"](self)  # type: ignore[no-any-return]
 
     def __bytes__(self) -> bytes:
-        return self.get().tobytes()
+        return bytes(self.item()) if not self._shape and self.dtype.kind in "iu" else self.get().tobytes()
 
     def __reduce__(self) -> Any:
         return _bound["pickled"](self)  # type: ignore[no-any-return]
@@ -884,10 +886,8 @@ def apply_inplace(op_def: Any, target: Any, other: Any) -> Any:
     except ValueError:
         _bound["check_cast"](op_def, target, other)
         raise
-    if result is NotImplemented:
-        if not target.is_scalar and (waits(other) or isinstance(other, np.ndarray)):
-            raise not_in_place(op_def.name, other, target.dtype)
-        return result
+    if result is NotImplemented and not target.is_scalar:
+        return _bound["foreign_in_place"](op_def.name, target, other)
     return store_result(target, result, op_def.name)
 
 

@@ -42,6 +42,7 @@ watch(
         "scipy.spatial.distance": "numloom.interop.scipy_filled",
         "sklearn.svm._base": "numloom.interop.sklearn_svm",
         "sklearn.utils.validation": "numloom.interop.sklearn",
+        "sparse": "numloom.interop.pydata_sparse",
         "sqlite3": "numloom.interop.sqlite",
         "zarr.core.buffer.cpu": "numloom.interop.zarr",
     }

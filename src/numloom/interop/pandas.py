@@ -10,6 +10,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import numpy as np
+
 from numloom.array.convert import to_numpy
 from numloom.array.ndarray import ndarray
 
@@ -48,9 +50,36 @@ def family(kind: type) -> list[type]:
     return [kind, *(one for each in below for one in family(each))]
 
 
+def _giving_numbers(function: Any) -> Any:
+    """A function of pandas (`map_infer`) that calls one for each element, which may give ours."""
+
+    @functools.wraps(function)
+    def call(array: Any, each: Any, *args: Any, **options: Any) -> Any:
+        return function(array, lambda *given: plain(each(*given)), *args, **options)
+
+    return call
+
+
+def _of_objects(function: Any) -> Any:
+    """The function of pandas that finds a dtype for an array of objects: numbers of ours among them are numbers."""
+
+    @functools.wraps(function)
+    def call(objects: Any, *args: Any, **options: Any) -> Any:
+        found = function(objects, *args, **options)
+        if type(found) is not np.ndarray or found.dtype.kind != "O" or ndarray not in set(map(type, found.flat)):
+            return found
+        numbers = np.empty(found.shape, object)
+        for place, value in enumerate(found.flat):
+            numbers.flat[place] = plain(value) if getattr(value, "ndim", 1) == 0 else value
+        return function(numbers, *args, **options)
+
+    return call
+
+
 def register() -> None:
     """Tell pandas, when it has been imported."""
     import pandas
+    import pandas._libs.lib
     import pandas.core.common
     import pandas.core.construction
     import pandas.core.groupby.grouper
@@ -72,6 +101,14 @@ def register() -> None:
     convert = core.groupby.grouper._convert_grouper
     core.groupby.grouper._convert_grouper = functools.wraps(convert)(lambda axis, by: convert(axis, plain(by)))
     change(pandas, "factorize", "unique")
+    lib: Any = pandas._libs.lib
+    lib.maybe_convert_objects = _of_objects(lib.maybe_convert_objects)  # of rows: lists of dicts, tuples, records
+    for name in ("map_infer", "map_infer_mask"):
+        setattr(lib, name, _giving_numbers(getattr(lib, name)))
+    multiget = lib.fast_multiget
+    lib.fast_multiget = functools.wraps(multiget)(
+        lambda mapping, *args, **options: multiget({key: plain(mapping[key]) for key in mapping}, *args, **options)
+    )
 
 
 OF_SCALARS = ("construct_1d_arraylike_from_scalar", "construct_2d_arraylike_from_scalar", "infer_dtype_from_scalar")

@@ -8,7 +8,7 @@ was taken of.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ OURS, HOST, ODD = 1, 2, 4
 PLAIN = frozenset((int, float, complex, bool, type(None), slice, type(Ellipsis), bytes, type, range))
 """Types of what holds no array."""
 _PROTOCOLS = ("__array_ufunc__", "__array_function__", "__array_priority__", "__array_interface__", "__array__")
+_READ_ONCE = ("__next__", "read", "write")
 _foreign: dict[type, int] = {}
 _LOOKED_AT = 32
 """How many items of a list are looked at to tell what it holds."""
@@ -62,7 +63,10 @@ def kind_of(value: Any) -> int:
 
 
 def _foreign_kind(value: Any) -> int:
-    """What an object of no type known here holds: another library's array, memory that arrays can share, or neither."""
+    """What an object of no type known here holds: another library's array, memory that arrays can share, or neither.
+
+    Iterators and files are odd: they can be read once, so numloom must not begin with them and refuse then.
+    """
     if isinstance(value, type):
         return 0
     if any(hasattr(type(value), name) for name in _PROTOCOLS):
@@ -70,7 +74,7 @@ def _foreign_kind(value: Any) -> int:
     try:
         memoryview(value)
     except TypeError:
-        return 0
+        return ODD if any(hasattr(value, name) for name in _READ_ONCE) else 0
     return HOST
 
 
@@ -104,6 +108,53 @@ def numpy_function(name: str) -> Any:
     """NumPy's function of a dotted name, as pickles of ours find it again."""
     module, _, last = f"numpy.{name}".rpartition(".")
     return later.load("pkgutil").resolve_name(f"{module}:{last}")
+
+
+class Asked:
+    """A function of the program, for numloom and then perhaps NumPy: what it has given is not asked for again.
+
+    Parameters
+    ----------
+    function : callable
+        The program's, that both call for the same parts in the same order.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._given: list[Any] = []
+        self._again: Iterator[Any] = iter(())
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        for answer in self._again:
+            return answer
+        answer = self._function(*args, **options)
+        self._given.append(answer)
+        return answer
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["_function"], name)
+
+    def begin_again(self) -> None:
+        """Give what has been given before, and ask the function for what comes then."""
+        self._again = iter(self._given)
+        self._given = []
+
+
+def asked(value: Any) -> Any:
+    """An argument with `Asked` for each function of the program, in lists and tuples too."""
+    if type(value) in (list, tuple):
+        return type(value)(map(asked, value))
+    is_theirs = str(getattr(value, "__module__", "")).partition(".")[0] in ("numpy", "numloom")
+    return Asked(value) if callable(value) and not isinstance(value, type) and not is_theirs else value
+
+
+def begin_again(value: Any) -> None:
+    """Begin again with every `Asked` of an argument."""
+    if type(value) in (list, tuple):
+        for each in value:
+            begin_again(each)
+    elif type(value) is Asked:
+        value.begin_again()
 
 
 def remade(value: Any, change: Callable[[Any], Any]) -> Any:

@@ -19,6 +19,8 @@ from numloom.command.serve.crossing import (
     OURS,
     PLAIN,
     Crossing,
+    asked,
+    begin_again,
     kind_of,
     kinds_of,
     numpy_function,
@@ -56,6 +58,9 @@ ON_NUMBERS = frozenset((
     "linalg.norm", "linalg.det", "polyval", "isscalar", "ndim", "shape",
 ))  # fmt: skip
 """Functions that NumPy answers for numbers and lists of numbers: the answer is a number, and nothing is on a device."""
+
+CALLS = frozenset(("apply_along_axis", "apply_over_axes", "fromfunction", "mask_indices", "piecewise"))
+"""Functions that call the program's, once for the same parts in the same order as NumPy's do."""
 
 NUMBER_TYPES = frozenset((bool, int, float, complex, *(dtype.type for dtype in DTYPES)))
 
@@ -103,6 +108,8 @@ class Dispatcher:
         start = time.perf_counter()
         ledger.depth += 1
         reason = function.refusal(kinds, args, options)
+        if not reason and function.name in CALLS:
+            args, options = asked(args), {name: asked(value) for name, value in options.items()}
         try:
             if not reason:
                 try:
@@ -159,6 +166,7 @@ class Dispatcher:
     ) -> Any:
         """NumPy's answer, with our arrays as NumPy's going in, and NumPy's as ours coming out."""
         __tracebackhide__ = True
+        begin_again([*args, *options.values()])
         crossing = Crossing(function.written(args, options))
         result = function.numpy(*crossing.out(args), **crossing.out(options))
         crossing.write_back()
@@ -212,7 +220,7 @@ class ServedFunction:
         self._writes = name in WRITES or name.endswith(".at")
         self._on_numbers = isinstance(numpy, np.ufunc) or name in ON_NUMBERS
         self.draws = name.partition(".")[0] in ("random", "Generator", "RandomState")
-        self._is_quick = ours is not None and not self._writes and not self.draws
+        self._is_quick = ours is not None and not self._writes and not self.draws and name not in CALLS
         self._ledger = dispatcher.ledger
         self._calls: Calls | None = None
         self._places: dict[str, int] | None = None

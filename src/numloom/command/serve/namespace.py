@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -13,11 +14,11 @@ import numpy as np
 from numloom.array.ndarray import bind, ndarray
 from numloom.base import later
 from numloom.command.serve.adapting import Adaptation
-from numloom.command.serve.crossing import HOST, ODD, Crossing, held, kinds_of, odd_one
-from numloom.command.serve.dispatch import WRITTEN, Dispatcher, ServedFunction, Ufunc, told
+from numloom.command.serve.crossing import HOST, ODD, Crossing, asked, begin_again, held, kinds_of, odd_one
+from numloom.command.serve.dispatch import CALLS, WRITTEN, Dispatcher, ServedFunction, Ufunc, told
 from numloom.command.serve.ledger import NUMPY
 from numloom.command.serve.program import Interception, ServedProgram
-from numloom.command.serve.standing import SCALARS, standing, standing_array, standing_scalar
+from numloom.command.serve.standing import SCALARS, standing, standing_array, standing_scalar, stood_for
 from numloom.device import registry
 from numloom.engine.state import watchers
 
@@ -34,8 +35,18 @@ ON_THE_HOST = {
 }  # fmt: skip
 """Modules whose functions are NumPy's by their nature."""
 
+FILES = frozenset((
+    "fromfile", "fromiter", "fromregex", "genfromtxt", "load", "loadtxt", "save", "savetxt", "savez",
+    "savez_compressed",
+))  # fmt: skip
+"""Functions that read what can be read once, or write: numloom would ask NumPy, and perhaps not hold what it gives."""
+_TEXT = frozenset(("genfromtxt", "loadtxt"))
+
 DESCRIBED_TO = frozenset(("PIL",))
 """Libraries that ask arrays for ``__array_interface__``."""
+
+DESCRIBED_TO_WHOLLY = frozenset(("numpy.ctypeslib", "numpy.ctypeslib._ctypeslib"))
+"""Modules that take the memory which it describes."""
 
 SUBSCRIPTED = frozenset(("r_", "c_", "mgrid", "ogrid"))
 
@@ -163,6 +174,8 @@ class Server:
         if ours is real or name in AS_THEY_ARE or path.startswith(AS_IT_IS):
             return real
         by_nature = next((why for start, why in ON_THE_HOST.items() if path.startswith(start)), "")
+        if path in FILES:
+            by_nature, real = "files are NumPy's", _with_progress(real) if path in _TEXT else real
         if by_nature:
             ours = None
         if isinstance(real, np.ufunc):
@@ -201,16 +214,18 @@ class Server:
             return np.ndarray(shape, dtype, buffer, *args, **options)
 
         def vectorize(*args: Any, **options: Any) -> Any:
-            ours, real = _ours("vectorize")(*args, **options), np.vectorize(*args, **options)
-            if getattr(ours, "pyfunc", None) is None:  # a decorator with options
+            real: Any = np.vectorize(*args, **options)
+            if real.pyfunc is np._NoValue:  # type: ignore[attr-defined]  # a decorator with options
                 return lambda function: vectorize(function, *args, **options)
-            return ServedFunction(dispatcher, "vectorize", ours, real)
+            return ServedFunction(
+                dispatcher, "vectorize", None, real, "it calls the program's function for each element"
+            )
 
         def load(*args: Any, **options: Any) -> Any:
             result = loading(*args, **options)
             return Archive(result) if isinstance(result, np.lib.npyio.NpzFile) else result
 
-        loading = ServedFunction(dispatcher, "load", None, np.load, "files are read by NumPy")
+        loading = ServedFunction(dispatcher, "load", None, np.load, "files are NumPy's")
         special: dict[str, Any] = {
             "ndarray": standing_array(new_array),
             "ufunc": standing(np.ufunc, np.ufunc, Ufunc),
@@ -257,6 +272,8 @@ class Server:
     def array_function(self, function: Any, types: Any, args: Any, options: Any) -> Any:
         """``__array_function__`` of our arrays, likewise."""
         name = function.__name__
+        if name in CALLS:
+            args, options = asked(args), {key: asked(value) for key, value in options.items()}
         try:
             result = self._before["array_function"](function, types, args, options)
             if result is not NotImplemented:
@@ -268,6 +285,7 @@ class Server:
         return self._passed_by(name, reason, function, args, options, probe.written(args, options))
 
     def _passed_by(self, name: str, reason: str, function: Any, args: Any, options: Any, written: list[Any]) -> Any:
+        begin_again([*args, *options.values()])
         crossing = Crossing(written)
         result = function(*crossing.out(args), **crossing.out(options))
         crossing.write_back()
@@ -287,6 +305,7 @@ class Server:
             defers_to=_defers_to,
             host_array=self._host_array,
             method___array_interface__=property(self._interface),
+            method_view=lambda array, dtype=None, type=None: self._view(array, dtype, type),
             unpickle=np.asarray,  # pickles of the program load without numloom, too
         )
         watchers.append(self.ledger.copied)
@@ -325,15 +344,50 @@ class Server:
         return host if dtype is None else host.astype(dtype, copy=False)
 
     def _interface(self, array: Any) -> dict[str, Any]:
-        """``__array_interface__`` for libraries that know arrays by it alone, and take the bytes by ``tobytes``."""
-        first = self.program.caller()[0]
-        if first is None or str(first.f_globals.get("__name__")).partition(".")[0] not in DESCRIBED_TO:
+        """``__array_interface__``: as NumPy's for the program, and for libraries that know arrays by it alone.
+
+        Others are handed memory by ``__array__``, which counts it, and NumPy itself would ask for this first.
+        """
+        first, own = self.program.caller()
+        asks = "" if first is None else str(first.f_globals.get("__name__"))
+        if first is not None and (first is own or asks in DESCRIBED_TO_WHOLLY):
+            self.ledger.shared()
+            return {**self._before["method___array_interface__"].__get__(array), "descr": array.dtype.descr}
+        if asks.partition(".")[0] not in DESCRIBED_TO:
             raise AttributeError("'numloom.ndarray' object has no attribute '__array_interface__'")
         return {"shape": array.shape, "strides": array.strides, "typestr": array.dtype.str, "version": 3}
+
+    def _view(self, array: Any, dtype: Any = None, type: Any = None) -> Any:
+        """``view`` of our arrays: NumPy's for its classes, those of the program, and dtypes that ours cannot have."""
+        dtype, type = stood_for(dtype), stood_for(type)
+        if type is None and _is_array_class(dtype):
+            dtype, type = None, dtype
+        if type in (None, np.ndarray, ndarray) and (dtype is None or held(np.dtype(dtype))):
+            return self._before["method_view"](array, dtype)
+        crossing = Crossing([])
+        discrete = registry.current().discrete
+        host = crossing.out(array) if discrete or array.is_scalar else self._host_array(array)
+        options = {name: value for name, value in (("dtype", dtype), ("type", type)) if value is not None}
+        self.ledger.call("ndarray.view", NUMPY, 0.0, "classes and other dtypes are NumPy's")
+        return crossing.back(host.view(**options)) if discrete else host.view(**options)
 
     def _repr(self, array: Any, *args: Any) -> str:
         """As NumPy prints it: what is a scalar there as a scalar."""
         return repr(array.get()[()]) if array.is_scalar else str(self._before["array_repr"](array, *args))
+
+
+def _with_progress(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A reader of text that tells somebody at a terminal how far a large file is read."""
+
+    @functools.wraps(function)
+    def read(fname: Any, *args: Any, **options: Any) -> Any:
+        return function(later.load(f"{_MAIN}.api.io").watched(fname, options.get("encoding")), *args, **options)
+
+    return read
+
+
+def _is_array_class(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, (np.ndarray, ndarray))
 
 
 def _defers_to(value: Any) -> bool:

@@ -21,15 +21,18 @@ class Standing(type):
     is NumPy's.
     """
 
-    real: type
+    stood: type
     kinds: tuple[type, ...]
     make: Callable[..., Any]
     holds: Callable[[Any], bool]
 
     def __new__(meta, name: str, bases: tuple[type, ...], members: dict[str, Any], **options: Any) -> Any:
-        if any(isinstance(base, Standing) for base in bases) and "real" not in members:
-            parents = tuple(base.real if isinstance(base, Standing) else base for base in bases)
-            return types.new_class(name, parents, options, lambda body: body.update(members))
+        if any(isinstance(base, Standing) for base in bases) and "stood" not in members:
+            parents = [stood_for(base) for base in bases]
+            arrays = [isinstance(base, Standing) and issubclass(base.stood, np.ndarray) for base in bases]
+            if any(arrays):
+                parents.insert(arrays.index(True), _Views)
+            return types.new_class(name, tuple(parents), options, lambda body: body.update(members))
         return super().__new__(meta, name, bases, members, **options)
 
     def __call__(cls, *args: Any, **options: Any) -> Any:
@@ -42,27 +45,43 @@ class Standing(type):
 
     def __subclasscheck__(cls, subclass: type) -> bool:
         if isinstance(subclass, Standing):
-            subclass = subclass.real
-        return issubclass(subclass, cls.real) or (subclass is ndarray and cls.real is np.ndarray)
+            subclass = subclass.stood
+        return issubclass(subclass, cls.stood) or (subclass is ndarray and cls.stood is np.ndarray)
 
     def __getattr__(cls, name: str) -> Any:
-        return getattr(type.__getattribute__(cls, "real"), name)
+        return getattr(type.__getattribute__(cls, "stood"), name)
 
     def __getitem__(cls, item: Any) -> Any:
-        return cls.real[item]  # type: ignore[index]
+        return cls.stood[item]  # type: ignore[index]
 
     def __eq__(cls, other: object) -> bool:
-        return other is cls or other is cls.real
+        return other is cls or other is cls.stood
 
     def __hash__(cls) -> int:
-        return hash(cls.real)
+        return hash(cls.stood)
 
     def __repr__(cls) -> str:
-        return repr(cls.real)
+        return repr(cls.stood)
 
     def stands_for(cls) -> type:
         """NumPy's class, for NumPy to use."""
-        return cls.real
+        return cls.stood
+
+
+class _Views:
+    """What classes of the program that derive from NumPy's arrays have more: `view` takes what stands for a class."""
+
+    __slots__ = ()
+
+    def view(self, dtype: Any = None, type: Any = None) -> Any:
+        options = {"dtype": stood_for(dtype), "type": stood_for(type)}
+        real: Any = super()
+        return real.view(**{name: value for name, value in options.items() if value is not None})
+
+
+def stood_for(value: Any) -> Any:
+    """NumPy's class for what stands for it; anything else as it is."""
+    return value.stands_for() if isinstance(value, Standing) else value
 
 
 def _none_of_ours(array: Any) -> bool:
@@ -82,11 +101,12 @@ def standing(real: type, make: Callable[..., Any], *also: type) -> Any:
         Other classes whose instances pass for its own.
     """
     members = {
-        "real": real, "kinds": (real, *also), "make": staticmethod(make), "holds": staticmethod(_none_of_ours),
+        "stood": real, "kinds": (real, *also), "make": staticmethod(make), "holds": staticmethod(_none_of_ours),
         "__new__": real.__new__, "__module__": real.__module__, "__qualname__": real.__qualname__,
         "__doc__": real.__doc__,
     }  # fmt: skip
-    return Standing(real.__name__, (), members)
+    # A subclass of NumPy's if that is one of arrays, so that `view` of NumPy's arrays takes it.
+    return Standing(real.__name__, (real,) if issubclass(real, np.ndarray) else (), members)
 
 
 def standing_scalar(real: type) -> Any:
@@ -97,7 +117,7 @@ def standing_scalar(real: type) -> Any:
 
     # A subclass of NumPy's class, so that dtype functions and other libraries take it for one.
     members = {
-        "real": real, "kinds": (real,), "make": staticmethod(real), "holds": staticmethod(holds),
+        "stood": real, "kinds": (real,), "make": staticmethod(real), "holds": staticmethod(holds),
         "__module__": real.__module__, "__qualname__": real.__qualname__, "__doc__": real.__doc__,
     }  # fmt: skip
     return Standing(real.__name__, (real,), members)
@@ -110,7 +130,7 @@ def standing_array(make: Callable[..., Any]) -> Any:
         return not array.is_scalar
 
     members = {
-        "real": np.ndarray, "kinds": (np.ndarray,), "make": staticmethod(make), "holds": staticmethod(holds),
+        "stood": np.ndarray, "kinds": (np.ndarray,), "make": staticmethod(make), "holds": staticmethod(holds),
         "__new__": np.ndarray.__new__, "__module__": "numpy", "__doc__": np.ndarray.__doc__,
     }  # fmt: skip
     return _StandingArray("ndarray", (), members)
