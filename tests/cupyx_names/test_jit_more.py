@@ -223,3 +223,28 @@ def test_errors_are_pythons(kernel, error, why):
         kernel[1, 1](np.zeros(2, int))
     with pytest.raises(jit.Untranslatable):
         kernel[1, 1](np.zeros(2, int))
+
+
+@jit.rawkernel()
+def between(out, a, b, c):
+    for i in range(a, b, c):
+        out[0] += i * i + 1
+
+
+@pytest.mark.parametrize("stop", "bIqQ")
+@pytest.mark.parametrize("start", "BiqQ")
+def test_ranges_of_mixed_integers(start, stop):
+    for low, high, step in ((0, 4, 1), (9, 2, -3), (5, 5, 1)):
+        out = np.zeros(1, "i8")
+        between[1, 1](out, numpy.dtype(start).type(low), numpy.dtype(stop).type(high), numpy.int64(step))
+        assert int(out[0]) == sum(i * i + 1 for i in range(low, high, step))
+    if numpy.dtype(start).kind == "i":
+        out = np.zeros(1, "i8")
+        between[1, 1](out, numpy.dtype(start).type(-2), numpy.dtype(stop).type(2), numpy.uint64(1))
+        assert int(out[0]) == 4 + 1 + 0 + 1 + 4
+
+
+def test_ranges_of_other_numbers_are_refused():
+    for wrong in (numpy.float64(3), numpy.float32(3)):
+        with pytest.raises(TypeError, match="range takes integers"):
+            between[1, 1](np.zeros(1, "i8"), numpy.int64(0), wrong, numpy.int64(1))

@@ -372,9 +372,9 @@ class Translation:
         one, zero = Expression("1", INT64, True), Expression("0", INT64, True)
         start, stop, step = (zero, values[0], one) if len(values) == 1 else (*values, one)[:3]
         dtype = promoted(promoted(start, stop), step).dtype
-        if dtype.kind not in "iu":
+        if any([one.dtype.kind not in "iu" for one in (start, stop, step)]):
             raise self.wrong(node, "range takes integers")
-        if dtype.kind == "u":
+        if dtype.kind != "i":  # Of int64 and uint64 NumPy makes float64.
             dtype = INT64
         kind = c_name(dtype)
         self.loops += 1

@@ -274,7 +274,7 @@ def _by_lines(t: Triples) -> Triples:
 def tocoo(a: Any) -> Any:
     if a.ndim != 2:
         return NotImplemented
-    t = triples(a)
+    t = triples(a.tocsr() if a.format == "dia" else a)  # By rows, as SciPy's.
     dtype = index_dtype(*a.shape)
     made: Any = CLASSES[f"coo_{kind_of(a)}"]
     return made._made((t.data.copy(), t.row.astype(dtype), t.col.astype(dtype)), a.shape)
@@ -393,7 +393,11 @@ def sum_of(a: Any, axis: Any = None, dtype: Any = None) -> Any:
         return data.astype(result).sum() if dtype is None else data.sum(dtype=dtype)
     wide = a._with_data(a.data.astype(result))
     rows = wide.tocsr() if axis == 1 else wide.tocsc().T
-    found = times_dense(rows, full(rows.shape[1], 1, result))
+    # All in one column: as many ones as there are columns may be more than there is room for.
+    parts = rows.data, zeros(rows.indices.shape, rows.indices.dtype), rows.indptr
+    narrow = type(rows)._made(parts, (rows.shape[0], 1), False)
+    narrow._longest = rows._longest
+    found = times_dense(narrow, full(1, 1, result))
     found = found if dtype is None else found.astype(dtype)
     return found if a._is_array else found[:, None] if axis == 1 else found[None, :]
 

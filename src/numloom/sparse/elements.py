@@ -150,6 +150,10 @@ def _stored(a: Any, rows: Array, columns: Array, values: Array) -> Any:
     return matrix_of(t, a.format, _kind(a))
 
 
+def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(extent for extent in shape if extent != 1)
+
+
 def setitem(a: Any, key: Any, value: Any) -> Any:
     """``a[key] = value`` for indices, slices, arrays of indices and masks."""
     if a.ndim != 2 or a.format not in ("csr", "csc"):
@@ -162,13 +166,15 @@ def setitem(a: Any, key: Any, value: Any) -> Any:
         value = value.toarray()
     if not isinstance(value, (np.ndarray, ndarray, int, float, complex, list, np.generic)):
         return NotImplemented
+    if isinstance(value, (int, float, complex, list)):
+        value = np.asarray(value, a.dtype)  # Which says what does not fit.
     value = asarray(value)
     if value.dtype.kind not in "biufc" or (value.dtype.kind == "c" and a.dtype.kind != "c"):
         return NotImplemented
-    if value.size != 1 and value.shape != rows.shape and value.size == rows.size and 1 in value.shape:
+    if _without_ones(value.shape) == _without_ones(rows.shape):  # A vector is a column, too.
         value = value.reshape(rows.shape)
     try:
-        values = broadcast_to(value.reshape(()) if value.size == 1 else value, rows.shape)
+        values = broadcast_to(value, rows.shape)
     except ValueError:
         raise ValueError(f"cannot assign values of shape {value.shape} to places of shape {rows.shape}") from None
     return _stored(a, rows.ravel().astype(np.int64), columns.ravel().astype(np.int64), values.ravel())
@@ -218,7 +224,7 @@ def count_nonzero(a: Any, axis: Any = None) -> Any:
         return holds.sum()
     lines, count = (t.col, a.shape[1]) if axis % 2 == 0 else (t.row, a.shape[0])
     found = bincount(lines[flatnonzero(holds)], minlength=count)
-    along = a.format == ("csc" if axis % 2 == 0 else "csr")
+    along = a.format == ("csc" if axis % 2 == 0 else "csr") and bool(holds.all())  # SciPy's are steps of pointers then.
     return found.astype(a.indptr.dtype) if along else found
 
 
@@ -358,11 +364,14 @@ def divided(a: Any, b: Any) -> Any:
 
 
 def times_dense_elements(a: Any, b: Any) -> Any:
-    """``a.multiply(b)`` for a dense `b` that broadcasts to the matrix: COO."""
+    """``a.multiply(b)`` for a dense `b` that broadcasts to the matrix: COO, for a single number mostly as `a` is."""
     rows, columns = a.shape
-    if b.shape not in ((rows, columns), (1, columns), (columns,), (rows, 1)):
+    if b.shape not in ((rows, columns), (1, columns), (columns,), (rows, 1), (1,), (1, 1)):
         return NotImplemented
     t, b, dtype = triples(a), asarray(b), index_dtype(*a.shape)
+    if b.size == 1:
+        a = a.tocsr() if a.format == "coo" else a
+        return a._with_data(a.data * b.reshape(()))
     if b.shape == (rows, columns):
         factor = b[t.row, t.col]
     else:

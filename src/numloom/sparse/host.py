@@ -154,8 +154,14 @@ def call(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
 
 
 def product(a: Any, b: Any) -> Any:
-    """``a @ b`` by SciPy, which then leaves its operands in whatever order they are."""
-    return wrap(operator.matmul(*(view(x) if hasattr(x, "_sparse_parts") else host_value(x) for x in (a, b))))
+    """``a @ b`` by SciPy, which then leaves its operands in whatever order they are.
+
+    Of COO with one row times a vector SciPy forgets the axis of rows.
+    """
+    operands = [view(x) if hasattr(x, "_sparse_parts") else host_value(x) for x in (a, b)]
+    found = wrap(operator.matmul(*operands))
+    lost = np.ndim(found) == 0 and sum(getattr(x, "ndim", 2) for x in operands) == 3
+    return found.reshape(1) if lost else found
 
 
 def call_method(a: Any, name: str, *args: Any, **options: Any) -> Any:

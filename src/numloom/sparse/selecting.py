@@ -29,7 +29,7 @@ def taken(a: Any, lines: Any) -> Any:
                 return a
             indptr = a.indptr[start : stop + 1]
             first, last = a.indptr[start : stop + 1 : stop - start].tolist() if start < stop else (0, 0)
-            return _like(a, a.data[first:last], a.indices[first:last], indptr - first, stop - start, width)
+            return _like(a, a.data[first:last], a.indices[first:last], indptr - indptr[:1], stop - start, width)
         lines = arange(start, stop, step)
     indptr = lines_counted(a, lines)
     if indptr is None:
@@ -83,6 +83,8 @@ def _selector(key: Any, count: int) -> Any:
         return slice(int(key) % count, int(key) % count + 1)
     if isinstance(key, list):
         key = np.asarray(key)
+    if isinstance(key, (np.ndarray, ndarray)) and key.dtype.kind == "b" and key.shape == (count,):
+        return flatnonzero(asarray(key))
     if isinstance(key, (np.ndarray, ndarray)) and key.ndim == 1 and key.dtype.kind in "iu":
         key = asarray(key).astype(np.int64)
         if key.shape[0]:

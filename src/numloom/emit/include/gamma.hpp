@@ -24,6 +24,25 @@ NL_TABLE table_stirling[] = {
     8.4175084175084175084e-4, -1.9175269175269175269e-3, 6.4102564102564102564e-3,
 };
 NL_DEV f64 stirling(f64 x) { return polynomial(table_stirling, 1.0 / (x * x)) / x; }
+// log(gamma(p + q) / gamma(p)) for positive p and q up to 1, also of a tiny q with all its digits: by Stirling's formula, whose
+// terms at p + q and at p differ by a multiple of q.
+NL_CALL f64 log_gamma_step(f64 p, f64 q) {
+    f64 steps = 0;
+    while (p < 10.0) {
+        steps += log1p(q / p);
+        p += 1.0;
+    }
+    f64 u = 1.0 / p, v = 1.0 / (p + q), series = 0;
+    for (int k = 6; k >= 0; --k) {
+        f64 mixed = 0, power = 1.0;  // (u^n - v^n) / (u - v), n = 2 k + 1
+        for (int i = 0; i <= 2 * k; ++i) {
+            mixed = mixed * u + power;
+            power *= v;
+        }
+        series += table_stirling[k] * mixed;
+    }
+    return q * log(p) + ((p + q - 0.5) * log1p(q / p) - q) - q * u * v * series - steps;
+}
 NL_CALL f64 betaln(f64 a, f64 b) {
     f64 p = a < b ? a : b, q = a < b ? b : a;
     if (p != p || q != q) return p + q;
@@ -107,6 +126,7 @@ NL_CALL f64 poch(f64 a, f64 m) {
     }
     if (is_pole(a + m) && !is_pole(a) && a + m != m) return NL_INFINITY;
     if (!is_pole(a + m) && is_pole(a)) return 0;
+    if (a > 0 && a + m > 0 && fabs(m) <= 1.0) return r * exp(m > 0 ? log_gamma_step(a, m) : -log_gamma_step(a + m, -m));
     return r * exp(lgamma(a + m) - lgamma(a)) * gammasgn(a + m) * gammasgn(a);
 }
 NL_NARROW2(poch)

@@ -68,8 +68,8 @@ NL_CALL f64 gamma_upper_series(f64 a, f64 x) {
         sum += term;
         if (fabs(term) <= 1e-17 * fabs(sum)) break;
     }
-    f64 l = a * log(x);
-    return -expm1(l - log_gamma1p(a)) - exp(l - lgamma(a)) * sum;
+    f64 l = a * log(x) - log_gamma1p(a);
+    return -expm1(l) - exp(l) * a * sum;
 }
 // Legendre's continued fraction by Lentz's method.
 NL_CALL f64 gamma_fraction(f64 a, f64 x, f64 enough) {
@@ -126,6 +126,10 @@ NL_DEV f64 gammaincc(f64 a, f64 x, f64 enough = 1e-16) { return gamma_part(a, x,
 // x^a y^b / beta(a, b), with x + y = 1
 NL_CALL f64 beta_density(f64 a, f64 b, f64 x, f64 y) {
     f64 low = a < b ? a : b;
+    if (low < 0.2) {
+        f64 e = a * (x < 0.5 ? log(x) : log1p(-y)) + b * (y < 0.5 ? log(y) : log1p(-x));
+        return low * exp(e + (log_gamma_step(a < b ? b : a, low) - log_gamma1p(low)));
+    }
     if (low >= 10.0) {
         f64 s = a + b, off = b * x - a * y;  // s times the distance of x from a / s
         f64 e = -a * less_log(off / a, x * s / a) - b * less_log(-off / b, y * s / b);
@@ -139,7 +143,7 @@ NL_CALL f64 beta_density(f64 a, f64 b, f64 x, f64 y) {
 NL_CALL f64 beta_fraction(f64 a, f64 b, f64 x, f64 y, f64 enough) {
     f64 s = a + b, off = a * y - b * x + 1.0, h = a * (off / (a + 1.0)), c = h, d = 0;
     for (int m = 1; m < 20000; ++m) {
-        f64 n = a + 2.0 * m, e = (a + m - 1.0) / (n - 1.0) * x * ((s + m - 1.0) / (n - 1.0) * x) * (m * (b - m));
+        f64 n = a + 2.0 * m, e = (a + (m - 1)) / (n - 1.0) * x * ((s + (m - 1)) / (n - 1.0) * x) * (m * (b - m));
         f64 f = m + m * (b - m) / (n - 1.0) * x + (a + m) / (n + 1.0) * (off + m * (1.0 + y));
         d = f + e * d;
         c = f + e / (fabs(c) < 1e-300 ? 1e-300 : c);
@@ -150,6 +154,18 @@ NL_CALL f64 beta_fraction(f64 a, f64 b, f64 x, f64 y, f64 enough) {
     }
     return beta_density(a, b, x, y) / h;
 }
+// I_x(a, b) for a far below 1 and x at most about (1 + a) / b, or 1 - it, which is some times a.
+NL_CALL f64 beta_series(f64 a, f64 b, f64 x, f64 log_x, bool upper) {
+    f64 term = 1.0, sum = 0;
+    for (int n = 1; n < 2000; ++n) {
+        term *= (n - b) / n * x;
+        f64 more = term / (a + n);
+        sum += more;
+        if (fabs(more) <= 1e-17 * fabs(sum)) break;
+    }
+    f64 l = a * log_x + (log_gamma_step(b, a) - log_gamma1p(a));
+    return upper ? -expm1(l) - exp(l) * a * sum : exp(l) * (1.0 + a * sum);
+}
 NL_CALL f64 beta_part(f64 a, f64 b, f64 x, f64 y, f64 enough = 1e-16) {
     if (a != a || b != b || x != x || a < 0 || b < 0 || x < 0 || y < 0) return NL_NAN;
     if (a == 0 || b == 0 || a == NL_INFINITY || b == NL_INFINITY) {
@@ -159,10 +175,14 @@ NL_CALL f64 beta_part(f64 a, f64 b, f64 x, f64 y, f64 enough = 1e-16) {
     }
     if (x == 0 || y == 0) return x == 0 ? 0.0 : 1.0;
     if (x > (a + 1.0) / (a + b + 2.0)) {
-        f64 rest = 1.0 - beta_fraction(b, a, y, x, enough);
+        f64 rest = b < 0.2 ? beta_series(b, a, y, log(y), true) : 1.0 - beta_fraction(b, a, y, x, enough);
         return rest < 0 ? 0.0 : rest;
     }
-    return beta_fraction(a, b, x, y, enough);
+    return a < 0.2 ? beta_series(a, b, x, log(x), false) : beta_fraction(a, b, x, y, enough);
+}
+// I_x(a, b), or 1 - it, for x that is below all numbers: a power of x that is near 1 where a is tiny.
+NL_DEV f64 beta_far(f64 a, f64 b, f64 log_x, bool upper) {
+    return a < 0.2 ? beta_series(a, b, 0.0, log_x, upper) : upper ? 1.0 : 0.0;
 }
 NL_DEV f64 betainc(f64 a, f64 b, f64 x, f64 enough = 1e-16) { return beta_part(a, b, x, 1.0 - x, enough); }
 NL_DEV f64 betaincc(f64 a, f64 b, f64 x, f64 enough = 1e-16) { return beta_part(b, a, 1.0 - x, x, enough); }
@@ -188,24 +208,25 @@ NL_DEV f64 nbdtr(f64 k, f64 n, f64 p, f64 enough = 1e-16) {
 NL_DEV f64 nbdtrc(f64 k, f64 n, f64 p, f64 enough = 1e-16) {
     return !(p >= 0 && p <= 1.0) || !(k >= 0 && n > 0) ? NL_NAN : beta_part(floor(k) + 1.0, n, 1.0 - p, p, enough);
 }
-NL_DEV f64 fdtr(f64 a, f64 b, f64 x, f64 enough = 1e-16) {
-    if (!(a > 0 && b > 0) || x < 0) return NL_NAN;
-    if (a == NL_INFINITY || b == NL_INFINITY) return x == NL_INFINITY ? 1.0 : NL_NAN;
-    f64 s = a * x, t = b + s;
-    return s == NL_INFINITY ? 1.0 : beta_part(0.5 * a, 0.5 * b, s / t, b / t, enough);
+NL_CALL f64 f_part(f64 a, f64 b, f64 x, bool upper, f64 enough) {
+    if (!(a > 0 && b > 0) || !(x >= 0)) return NL_NAN;
+    if (x == NL_INFINITY) return upper ? 0.0 : 1.0;
+    if (a == NL_INFINITY || b == NL_INFINITY) return NL_NAN;
+    if (x == 0) return upper ? 1.0 : 0.0;
+    f64 s = a * x, t = b + s, p = s / t, q = b / t, ratio = log(a) + log(x) - log(b);
+    if (s == NL_INFINITY || q < 2.3e-308) return beta_far(0.5 * b, 0.5 * a, -ratio, !upper);
+    if (s < 2.3e-308 || p < 2.3e-308) return beta_far(0.5 * a, 0.5 * b, ratio, upper);
+    return upper ? beta_part(0.5 * b, 0.5 * a, q, p, enough) : beta_part(0.5 * a, 0.5 * b, p, q, enough);
 }
-NL_DEV f64 fdtrc(f64 a, f64 b, f64 x, f64 enough = 1e-16) {
-    if (!(a > 0 && b > 0) || x < 0) return NL_NAN;
-    if (a == NL_INFINITY || b == NL_INFINITY) return x == NL_INFINITY ? 0.0 : NL_NAN;
-    f64 s = a * x, t = b + s;
-    return s == NL_INFINITY ? 0.0 : beta_part(0.5 * b, 0.5 * a, b / t, s / t, enough);
-}
+NL_DEV f64 fdtr(f64 a, f64 b, f64 x, f64 enough = 1e-16) { return f_part(a, b, x, false, enough); }
+NL_DEV f64 fdtrc(f64 a, f64 b, f64 x, f64 enough = 1e-16) { return f_part(a, b, x, true, enough); }
 NL_DEV f64 stdtr(f64 df, f64 t, f64 enough = 1e-16) {
     if (!(df > 0)) return NL_NAN;
     if (df > 1e17) return ndtr(t);
     f64 z = t * t, s = df + z;
-    if (z == NL_INFINITY) return t < 0 ? 0.0 : 1.0;
-    f64 tail = 0.5 * beta_part(0.5 * df, 0.5, df / s, z / s, enough);
+    f64 tail = df / s < 2.3e-308 ? beta_far(0.5 * df, 0.5, log(df) - 2.0 * log(fabs(t)), false)
+             : beta_part(0.5 * df, 0.5, df / s, z / s, enough);
+    tail *= 0.5;
     return t < 0 ? tail : 1.0 - tail;
 }
 NL_ROUGH2(gammainc, 1e-9)

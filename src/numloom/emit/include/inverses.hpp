@@ -8,7 +8,9 @@ NL_CALL f64 gamma_inverse(f64 a, f64 p, f64 q, f64 enough) {
     if (q == 0) return NL_INFINITY;
     if (a == 0 || a == NL_INFINITY) return NL_NAN;
     bool low = p <= 0.5;
-    f64 x, z = low ? ndtri(p) : -ndtri(q);
+    // Far below 1 the lower function is x^a / gamma(a + 1).
+    f64 x = exp(((low ? log(p) : log1p(-q)) + log_gamma1p(a)) / a), z = low ? ndtri(p) : -ndtri(q);
+    if (a < 1.0 && x < 1e-17) return x;
     f64 cube = 1.0 - 1.0 / (9.0 * a) + z / (3.0 * sqrt(a));  // Wilson and Hilferty
     if (a > 1.0 && cube > 0.3) x = a * cube * cube * cube;
     else if (low || q > 0.25) x = exp((log(p) + lgamma(a + 1.0)) / a);
@@ -50,7 +52,11 @@ NL_DEV f64 beta_inverse_below(f64 a, f64 b, f64 p, f64 q, f64 enough) {
         f64 h = 2.0 / (s + t), root = h + l > 0 ? sqrt(h + l) : 0.0;
         x = a / (a + b * exp(2.0 * (z * root / h - (t - s) * (l + 5.0 / 6.0 - 2.0 / (3.0 * h)))));
     }
-    if (!(x > 0 && x < 0.5)) x = exp((log(p) + log(a) + betaln(a, b)) / a);
+    if (!(x > 0 && x < 0.5)) {
+        f64 scale = a < 0.2 ? log_gamma1p(a) - log_gamma_step(b, a) : log(a) + betaln(a, b);
+        x = exp(((low ? log(p) : log1p(-q)) + scale) / a);  // the first term of the series
+        if (a < 0.2 && x * (1.0 + b) < 1e-17) return x;
+    }
     if (!(x < 0.5)) x = 0.25;
     if (!(x > 1e-300)) return x;
     for (int n = 0; n < 100; ++n) {

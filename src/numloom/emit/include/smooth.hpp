@@ -17,7 +17,9 @@ template <class T> NL_DEV T entr(T x) { return x > 0 ? -x * log(x) : x == 0 ? (T
 template <class T> NL_DEV T log_ratio(T x, T y) {
     T ratio = x / y;
     if (ratio > (T)0.5 && ratio < 2) return log1p((x - y) / y);
-    return ratio > 0 && ratio < (T)NL_INFINITY ? log(ratio) : log(x) - log(y);
+    // A subnormal quotient has lost digits.
+    return ratio >= (T)(sizeof(T) == 8 ? 2.2250738585072014e-308 : 1.17549435e-38) && ratio < (T)NL_INFINITY
+        ? log(ratio) : log(x) - log(y);
 }
 template <class T> NL_DEV T rel_entr(T x, T y) {
     if (x != x || y != y) return x + y;

@@ -152,7 +152,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
 
 
 def _length(x: Any) -> Any:
-    return sqrt((x * x.conj()).real.astype(np.result_type(x.real.dtype, np.float32)).sum())
+    squares = (x * x.conj()).real if x.dtype.kind in "fc" else x.astype(np.float64) ** 2
+    return sqrt(squares.sum())
 
 
 def onenormest(A: Any, **options: Any) -> Any:

@@ -51,7 +51,6 @@ class System:
     dtype: np.dtype[Any]
     limit: float
     info: int = 0
-    taken: int = 0
 
     def residual(self) -> Array:
         """That of `x`."""
@@ -94,7 +93,7 @@ def solved(
             if not float(norm) > s.limit:  # A residual of NaN, after a division by 0, is no solution and stays.
                 return s.x, 0 if float(norm) == float(norm) else steps
             if step >= steps:
-                return s.x, s.taken or step
+                return s.x, steps
             look = step + (1 if callback is not None else min(step + 1, every))
     return s.x, s.info
 
@@ -177,7 +176,7 @@ def gmres(
     -------
     x : ndarray
     info : int
-        0, or the number of steps if they did not suffice.
+        0, or the number of restarts if they did not suffice.
 
     Examples
     --------
@@ -210,7 +209,7 @@ def _gmres(restart: int, s: System) -> Iterator[float]:
                 w = w - part @ basis[: k + 1]
                 h[: k + 1, k] += part.get()
             h[k + 1, k] = float(vector_norm(w))
-            used, s.taken = k + 1, s.taken + 1
+            used = k + 1
             right = np.zeros(used + 1, s.dtype)
             right[0] = beta
             y = np.linalg.lstsq(h[: used + 1, :used], right, rcond=None)[0]
