@@ -12,6 +12,7 @@ import numloom
 from numloom.command.serve import namespace
 from numloom.command.serve.namespace import Server
 from numloom.command.serve.program import ServedProgram
+from numloom.device import registry
 
 PROGRAMS = {
     "views share memory": """
@@ -119,8 +120,14 @@ print(x.tolist(), np.array(Holder(x)).tolist())
 }
 
 
+WRITING = ("views share memory", "other dtypes", "described memory")
+"""Programs that write through what they have seen, which is read-only on a GPU."""
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name: str) -> None:
+    if name in WRITING and registry.current().discrete:
+        pytest.skip("the host does not see the memory")
     code = "import numpy as np\n" + PROGRAMS[name]
     assert under_numloom(code) == under_numpy(code)
 

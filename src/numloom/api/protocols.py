@@ -144,8 +144,8 @@ def foreign_in_place(name: str, target: Array, other: Any) -> Any:
     if mine or waits(other) or protocol is target:
         raise not_in_place(name, other, target.dtype)
     host = np.array(target.get())
-    # NumPy's `@=` takes no vectors on the right, which its `matmul` does.
-    result = operator.imatmul(host, other) if name == "matmul" else getattr(np, name)(host, other, out=(host,))
+    matmul: Any = operator.imatmul  # NumPy's `@=` takes no vectors on the right, which its `matmul` does.
+    result = matmul(host, other) if name == "matmul" else getattr(np, name)(host, other, out=(host,))
     target[...] = asarray(host)
     return target if result is host else result
 

@@ -29,9 +29,8 @@ def register() -> None:
     ours = {id(each): filling(each) for values in known for each in list(values) if _is_to_change(each)}
     for module in list(sys.modules.values()):
         names = getattr(module, "__dict__", {})
-        for name, value in list(names.items()):
-            if id(value) in ours:
-                names[name] = ours[id(value)]
+        if not ours.keys().isdisjoint(map(id, list(names.values()))):
+            names.update({name: ours[id(value)] for name, value in names.items() if id(value) in ours})
 
 
 def _is_to_change(value: Any) -> bool:

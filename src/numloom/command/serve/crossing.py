@@ -257,7 +257,7 @@ class Crossing:
                 for one in (array, array.base):
                     if one is not None:
                         one.writeable = False
-                host = host.view()
+                host = np.ndarray.view(host)  # a class of the program may have a view of its own
                 host.flags.writeable = False
         if not whole or any(host is given or np.may_share_memory(host, given) for given in self._given):
             return host
