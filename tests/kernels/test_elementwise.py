@@ -705,6 +705,21 @@ def test_an_element_ends_alone(kind, ends, layout):
         same(made[0] if len(results) > 1 else made, numpy.where(1 - x < 0, 2, 3).astype("f4"))
 
 
+def test_numbers_are_seen_before_and_after_the_loop():
+    kernel = ElementwiseKernel(
+        "T x, int32 m, U f", "T y, raw T total", "y = x + q; mine += x * f", "numbers_in_loop_prep",
+        loop_prep="const double q {m + 1.0}; T mine = 0", after_loop="atomicAdd(&total[0], mine * m)",
+    )  # fmt: skip
+    x, total = numpy.arange(1000.0), np.zeros(1)
+    y = np.empty(1000)
+    kernel(np.asarray(x), 3, 2.0, y, total)
+    same(y, x + 4)
+    assert float(total[0]) == x.sum() * 6
+    total = np.ReductionKernel("T x, T eps", "T y", "x", "a + b", "y = a / eps + 1", "0", "numbers_in_post")
+    same(total(np.asarray(x.reshape(10, 100)), 2.0, axis=1), x.reshape(10, 100).sum(1) / 2 + 1)
+    same(total(np.asarray(x), 4.0), numpy.float64(x.sum() / 4 + 1))
+
+
 def test_what_is_not_assigned_before_an_element_ends_keeps_its_value():
     for keywords in AT_ONCE.values():
         kernel = ElementwiseKernel("T x", "T y", "if (x < 0) return; y = x", "kept_at_return", **keywords)

@@ -148,6 +148,7 @@ class ReductionKernel:
             not any(parameter.raw for parameter in self.in_params)
             and not self.options
             and not words & {"_in_ind", "_out_ind"}
+            and not words_of(self._post) & {parameter.name for parameter in self.in_params}
             and pure(words | words_of(self.preamble))
         )
         self._written_first = all(written_first(post_map_expr, parameter.name) for parameter in self.out_params)
