@@ -86,6 +86,11 @@ def raw_arrays(slots: Sequence[Slot]) -> str:
     return "".join(lines)
 
 
+def count_of(slots: Sequence[Slot], text: str) -> str:
+    """Declaration of `n`, how many elements there are, if no parameter is called so."""
+    return "" if any([slot.name == "n" for slot in slots]) else f"const ptrdiff_t n = {text};\n"
+
+
 def numbers_given(slots: Sequence[Slot]) -> str:
     """Declarations of arguments that are numbers, which all elements share."""
     ctypes = [(k, slot.name, USER_TYPES[slot.code]) for k, slot in enumerate(slots) if slot.form == "value"]
@@ -130,7 +135,7 @@ def emit_loop(
     indexed = "_ind" in words or any(slot.form == "strided" for slot in slots)
     body = (
         "NL_DEV void nl_loop(const nl_params& nl_p, i64 nl_first, i64 nl_last, i64 nl_step) {\n"
-        "const ptrdiff_t n = nl_p.n;\n" + (indexer(rank) if indexed else "") + raw_arrays(slots)
+        + count_of(slots, "nl_p.n") + (indexer(rank) if indexed else "") + raw_arrays(slots)
         + numbers_given(slots) + (part("loop_prep", loop_prep, after=";") if loop_prep.strip() else "")
         + "for (ptrdiff_t i = nl_first; i < nl_last; i += nl_step) {\n" + ("_ind.set(i);\n" if indexed else "")
         + elements(slots, rank) + part("operation", operation, "[&]() -> void { do {", "; } while (0); }();") + "}\n"

@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from numloom.emit.user import USER_TYPES, guarded, part, user_text
-from numloom.emit.user_loop import Slot, UserKernel, block_text, elements, first_line, numbers_given, raw_arrays
+from numloom.emit.user_loop import (
+    Slot,
+    UserKernel,
+    block_text,
+    count_of,
+    elements,
+    first_line,
+    numbers_given,
+    raw_arrays,
+)
 
 NUMBERS = ("count", "parts", "length", "work")
 """Numbers of the block behind n, the outputs: elements of a row, its parts, the length of all but the last, address of
@@ -53,8 +62,8 @@ def emit_reduce(
         + part("reduce_expr", reduce_expr, "return (_type_reduce)(", ");") + "}\n"
         "NL_DEV nl_held nl_merge(nl_held x, nl_held y) {\n"
         "if (!x.any) return y;\nif (!y.any) return x;\nx.value = nl_combine(x.value, y.value);\nreturn x;\n}\n"
-        "NL_DEV nl_held nl_map(const nl_params& nl_p, i64 nl_at) {\nconst ptrdiff_t n = nl_p.n * nl_p.count;\n"
-        + _indexer("_ind", "n", rank) + f"_ind.set(nl_at);\nconst ptrdiff_t i = {order};\n" + sizes
+        "NL_DEV nl_held nl_map(const nl_params& nl_p, i64 nl_at) {\n" + count_of(slots, "nl_p.n * nl_p.count")
+        + _indexer("_ind", "nl_p.n * nl_p.count", rank) + f"_ind.set(nl_at);\nconst ptrdiff_t i = {order};\n" + sizes
         + raw_arrays(ins) + numbers_given(ins) + elements(ins, rank)
         + "nl_held nl_r;\nnl_r.any = true;\n" + part("map_expr", map_expr, "nl_r.value = (_type_reduce)(", ");")
         + "return nl_r;\n}\n"
