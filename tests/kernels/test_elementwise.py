@@ -705,6 +705,42 @@ def test_an_element_ends_alone(kind, ends, layout):
         same(made[0] if len(results) > 1 else made, numpy.where(1 - x < 0, 2, 3).astype("f4"))
 
 
+def test_numbers_are_seen_before_and_after_the_loop():
+    kernel = ElementwiseKernel(
+        "T x, int32 m, U f", "T y, raw T total", "y = x + q; mine += x * f", "numbers_in_loop_prep",
+        loop_prep="const double q {m + 1.0}; T mine = 0", after_loop="atomicAdd(&total[0], mine * m)",
+    )  # fmt: skip
+    x, total = numpy.arange(1000.0), np.zeros(1)
+    y = np.empty(1000)
+    kernel(np.asarray(x), 3, 2.0, y, total)
+    same(y, x + 4)
+    assert float(total[0]) == x.sum() * 6
+    total = np.ReductionKernel("T x, T eps", "T y", "x", "a + b", "y = a / eps + 1", "0", "numbers_in_post")
+    same(total(np.asarray(x.reshape(10, 100)), 2.0, axis=1), x.reshape(10, 100).sum(1) / 2 + 1)
+    same(total(np.asarray(x), 4.0), numpy.float64(x.sum() / 4 + 1))
+
+
+@pytest.mark.parametrize("how", AT_ONCE)
+def test_a_parameter_may_be_called_n(how):
+    x = numpy.arange(6.0)
+    kernel = ElementwiseKernel(
+        "T x, int32 n", "T y, int64 z", "y = x + n + i; z = _ind.size()", "called_n", **AT_ONCE[how]
+    )
+    y, z = kernel(np.asarray(x), 3)
+    same(y, 2 * x + 3)
+    same(z, numpy.full(6, 6))
+    same(ElementwiseKernel("T n", "T y", "y = n * 2", "array_n", **AT_ONCE[how])(np.asarray(x)), x * 2)
+    same(ElementwiseKernel("T x", "T n", "n = x * 2", "output_n", **AT_ONCE[how])(np.asarray(x)), x * 2)
+    raw = ElementwiseKernel("raw T n", "T y", "y = n[n.size() - 1 - i]", "raw_n", **AT_ONCE[how])
+    same(raw(np.asarray(x), size=6), x[::-1])
+    options = {"options": ("-DONE=1",)} if how == "at once" else {}
+    total = np.ReductionKernel(
+        "T x, T n", "T y", "x * n", "a + b", "y = a + _in_ind.size()", "0", "reduced_n", **options
+    )
+    same(total(np.asarray(x), 2.0), numpy.float64(36))
+    same(np.ReductionKernel("T n", "T y", "n", "a + b", "y = a", "0", "summed_n", **options)(np.asarray(x)), x.sum())
+
+
 def test_what_is_not_assigned_before_an_element_ends_keeps_its_value():
     for keywords in AT_ONCE.values():
         kernel = ElementwiseKernel("T x", "T y", "if (x < 0) return; y = x", "kept_at_return", **keywords)

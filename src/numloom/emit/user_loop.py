@@ -86,15 +86,24 @@ def raw_arrays(slots: Sequence[Slot]) -> str:
     return "".join(lines)
 
 
+def count_of(slots: Sequence[Slot], text: str) -> str:
+    """Declaration of `n`, how many elements there are, if no parameter is called so."""
+    return "" if any([slot.name == "n" for slot in slots]) else f"const ptrdiff_t n = {text};\n"
+
+
+def numbers_given(slots: Sequence[Slot]) -> str:
+    """Declarations of arguments that are numbers, which all elements share."""
+    ctypes = [(k, slot.name, USER_TYPES[slot.code]) for k, slot in enumerate(slots) if slot.form == "value"]
+    return "".join([f"const {ctype} {name} = {ctype}(nl_p.a{k});\n" for k, name, ctype in ctypes])
+
+
 def elements(slots: Sequence[Slot], rank: int) -> str:
     """Declarations of the elements at position `i`, of which `_ind` has the indices."""
     lines = []
     for k, slot in enumerate(slots):
         ctype = USER_TYPES[slot.code]
         const = "" if slot.written else "const "
-        if slot.form == "value":
-            lines.append(f"const {ctype} {slot.name} = {ctype}(nl_p.a{k});\n")
-        elif slot.form != "raw":
+        if slot.form not in ("value", "raw"):
             at = f"i * (i64)sizeof({ctype})" if slot.form == "dense" else f"nl_user::offset<{rank}>(_ind.at, nl_p.s{k})"
             lines.append(
                 f"{const}{ctype}{'&' if slot.written else ''} {slot.name} = *({const}{ctype}*)(nl_p.a{k} + {at});\n"
@@ -126,8 +135,8 @@ def emit_loop(
     indexed = "_ind" in words or any(slot.form == "strided" for slot in slots)
     body = (
         "NL_DEV void nl_loop(const nl_params& nl_p, i64 nl_first, i64 nl_last, i64 nl_step) {\n"
-        "const ptrdiff_t n = nl_p.n;\n" + (indexer(rank) if indexed else "") + raw_arrays(slots)
-        + (part("loop_prep", loop_prep, after=";") if loop_prep.strip() else "")
+        + count_of(slots, "nl_p.n") + (indexer(rank) if indexed else "") + raw_arrays(slots)
+        + numbers_given(slots) + (part("loop_prep", loop_prep, after=";") if loop_prep.strip() else "")
         + "for (ptrdiff_t i = nl_first; i < nl_last; i += nl_step) {\n" + ("_ind.set(i);\n" if indexed else "")
         + elements(slots, rank) + part("operation", operation, "[&]() -> void { do {", "; } while (0); }();") + "}\n"
         + (part("after_loop", after_loop, after=";") if after_loop.strip() else "") + "}\n"

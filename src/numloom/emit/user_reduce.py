@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from numloom.emit.user import USER_TYPES, guarded, part, user_text
-from numloom.emit.user_loop import Slot, UserKernel, block_text, elements, first_line, raw_arrays
+from numloom.emit.user_loop import (
+    Slot,
+    UserKernel,
+    block_text,
+    count_of,
+    elements,
+    first_line,
+    numbers_given,
+    raw_arrays,
+)
 
 NUMBERS = ("count", "parts", "length", "work")
 """Numbers of the block behind n, the outputs: elements of a row, its parts, the length of all but the last, address of
@@ -53,16 +62,17 @@ def emit_reduce(
         + part("reduce_expr", reduce_expr, "return (_type_reduce)(", ");") + "}\n"
         "NL_DEV nl_held nl_merge(nl_held x, nl_held y) {\n"
         "if (!x.any) return y;\nif (!y.any) return x;\nx.value = nl_combine(x.value, y.value);\nreturn x;\n}\n"
-        "NL_DEV nl_held nl_map(const nl_params& nl_p, i64 nl_at) {\nconst ptrdiff_t n = nl_p.n * nl_p.count;\n"
-        + _indexer("_ind", "n", rank) + f"_ind.set(nl_at);\nconst ptrdiff_t i = {order};\n" + sizes
-        + raw_arrays(ins) + elements(ins, rank)
+        "NL_DEV nl_held nl_map(const nl_params& nl_p, i64 nl_at) {\n" + count_of(slots, "nl_p.n * nl_p.count")
+        + _indexer("_ind", "nl_p.n * nl_p.count", rank) + f"_ind.set(nl_at);\nconst ptrdiff_t i = {order};\n" + sizes
+        + raw_arrays(ins) + numbers_given(ins) + elements(ins, rank)
         + "nl_held nl_r;\nnl_r.any = true;\n" + part("map_expr", map_expr, "nl_r.value = (_type_reduce)(", ");")
         + "return nl_r;\n}\n"
         "NL_DEV nl_held nl_reduce(const nl_params& p, i64 row, i64 from, i64 to, i64 step) {\n"
         "nl_held r = nl_none();\n"
         "for (i64 j = from; j < to; j += step) r = nl_merge(r, nl_map(p, row * p.count + j));\nreturn r;\n}\n"
         "NL_DEV void nl_finish(const nl_params& nl_p, i64 nl_row, nl_held nl_r) {\n"
-        + sizes + _indexer("nl_ind", "nl_p.n", kept) + "nl_ind.set(nl_row);\n_type_reduce a = nl_r.value;\n" + outs
+        + sizes + numbers_given(ins)
+        + _indexer("nl_ind", "nl_p.n", kept) + "nl_ind.set(nl_row);\n_type_reduce a = nl_r.value;\n" + outs
         + part("post_map_expr", post_map_expr, "do {", "; } while (0);") + "}\n"
     )  # fmt: skip
     parts = (

@@ -213,7 +213,8 @@ class ElementwiseKernel:
             self.__doc__ = doc
         parameters = (*self.in_params, *self.out_params)
         # The number of steps is no reason to run at once.
-        counted = re.sub(r"\b_ind\s*\.\s*size\s*\(\s*\)", "n", operation)
+        named = any([parameter.name == "n" for parameter in parameters])  # A parameter of that name is meant then.
+        counted = operation if named else re.sub(r"\b_ind\s*\.\s*size\s*\(\s*\)", "n", operation)
         words = words_of(counted)
         self._recorded = (
             self.nout > 0
@@ -222,7 +223,7 @@ class ElementwiseKernel:
             and pure(words | words_of(self.preamble))
         )
         self._operation = counted if self._recorded else operation
-        self._counts = (("i" in words), ("n" in words))
+        self._counts = (("i" in words), ("n" in words and not named))
         self._read_first = tuple(not written_first(operation, parameter.name) for parameter in self.out_params)
         self._met: dict[tuple[Any, ...], tuple[tuple[int, ...], tuple[tuple[OpDef, int], ...]]] = {}
         self._ready: dict[tuple[Any, ...], ReadyLoop] = {}

@@ -143,11 +143,13 @@ class ReductionKernel:
         # How many were reduced is no reason to run at once.
         self._post = _COUNT.sub("nl_count", post_map_expr)
         words = words_of(map_expr, reduce_expr, self._post, self.identity or "")
-        self._counts = ("i" in words_of(map_expr), "n" in words_of(map_expr))
+        named = any([parameter.name == "n" for parameter in (*self.in_params, *self.out_params)])
+        self._counts = ("i" in words_of(map_expr), "n" in words_of(map_expr) and not named)
         self._recorded = (
             not any(parameter.raw for parameter in self.in_params)
             and not self.options
             and not words & {"_in_ind", "_out_ind"}
+            and not words_of(self._post) & {parameter.name for parameter in self.in_params}
             and pure(words | words_of(self.preamble))
         )
         self._written_first = all(written_first(post_map_expr, parameter.name) for parameter in self.out_params)

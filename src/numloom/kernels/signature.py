@@ -23,7 +23,7 @@ from numloom.graph.node import Node
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _RESERVED = frozenset(
-    """i n alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const constexpr
+    """i alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const constexpr
     const_cast continue decltype default delete do double dynamic_cast else enum explicit export extern false float
     for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private
     protected public register reinterpret_cast return short signed sizeof static static_assert static_cast struct
@@ -87,7 +87,7 @@ def parse(text: str, what: str) -> tuple[TypedParameter, ...]:
         if _NAME.fullmatch(name) is None or name in _RESERVED or name.startswith("_"):
             raise ValueError(
                 f"{what}: {name!r} cannot name a parameter: it must be an identifier that does not start with _, "
-                "and neither i, n nor a word of C++"
+                "and neither i nor a word of C++"
             )
         result.append(TypedParameter(name, kind, _code_of(kind, piece.strip(), what), raw))
     return tuple(result)
