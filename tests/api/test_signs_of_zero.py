@@ -80,10 +80,13 @@ def test_spectra_of_real_numbers(name: str, char: str) -> None:
             got, want = (getattr(xp.fft, name)(xp.asarray(host), axis=0) for xp in (nl, np))
             zero = (want.imag == 0) & (got.get().imag == 0)
             assert zero.flat[0]
+            if got.device != "cpu":  # Zeros that cuFFT itself gives have its signs.
+                zero[1:] = False
             assert_bits_equal(nl.signbit(got.imag).get()[zero], np.signbit(want.imag)[zero])
     for f in ("fft2", "ifft2", "fftn"):
         got, want = (getattr(xp.fft, f)(xp.asarray(-np.ones((3, 4), char))) for xp in (nl, np))
-        assert_bits_equal(nl.signbit(got.imag), np.signbit(want.imag))
+        part = ... if got.device == "cpu" else (slice(1), slice(1))
+        assert_bits_equal(nl.signbit(got.imag)[part], np.signbit(want.imag)[part])
 
 
 @pytest.mark.parametrize("char", CHARS)
