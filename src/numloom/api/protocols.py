@@ -13,6 +13,7 @@ from numloom.api.manipulation import normal_axes
 from numloom.api.ufunc import FUNCTIONS, store
 from numloom.array.convert import asarray
 from numloom.array.devices import device_at
+from numloom.array.foreign import assigned_other, check_cast, unlike
 from numloom.array.ndarray import bind, later, ndarray, node_of, view_of
 from numloom.array.views import view_as
 from numloom.base.dtypes import DTYPES, SCALAR_CODES, limits_of
@@ -388,6 +389,9 @@ def to_device(array: Array, device: Any, /, *, stream: Any = None) -> Array:
 
 
 bind(
+    assigned_other=assigned_other,
+    check_cast=check_cast,
+    unlike=unlike,
     array_function=array_function,
     array_ufunc=array_ufunc,
     astype_elsewhere=None,  # What `astype` gives instead of an array of ours; likewise.

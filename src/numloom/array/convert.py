@@ -17,11 +17,10 @@ import numpy as np
 from numloom.array import about
 from numloom.array.devices import another, device_at, is_asked_by_us, made_on, moved
 from numloom.array.hostcopy import host_copy
-from numloom.array.ndarray import bind, construct, later, ndarray, node_of, operand, view_of, wrap
+from numloom.array.ndarray import bind, construct, later, ndarray, node_of, view_of, wrap
 from numloom.array.storage import Storage, pin, pin_foreign, unpin
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL, CHARS, DTYPES, ITEMSIZES, LOW, U8, code_of, native
-from numloom.base.errors import casting_error
 from numloom.base.tracebacks import at_once
 from numloom.base.wording import NOTHING
 from numloom.device import registry
@@ -41,8 +40,6 @@ from numloom.graph.layout import (
     is_f_contiguous,
     named_order,
 )
-from numloom.graph.node import Node
-from numloom.ops.elementwise import resolve
 
 try:
     from numloom.array._type import finish_type
@@ -843,49 +840,8 @@ else:
     ndarray.__doc__ = about.__doc__
 
 
-def assigned_other(value: Any, code: int, basic: bool) -> Node:
-    """What an assignment stores of what is no array of ours and no number of Python's (see `assigned_value`)."""
-    if isinstance(value, (list, tuple)):
-        return node_of(asarray(value, DTYPES[code]))
-    if basic and isinstance(value, np.generic) and DTYPES[code].kind in "iu":
-        made = np.zeros((), DTYPES[code])
-        made[()] = value  # NumPy knows which of them must fit.
-        return build.scalar(made.item(), code)
-    strange = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind not in "biufc"
-    node = NotImplemented if strange else operand(value)
-    if node is NotImplemented:
-        # Text, None and arrays of them, objects with a number: NumPy knows which it is.
-        made = np.zeros(np.shape(value) if isinstance(value, np.ndarray) else (), DTYPES[code])
-        made[...] = value
-        return node_of(asarray(made)) if made.shape else build.scalar(made.item(), code)
-    return node if type(node) is Node else build.scalar(node, code)
-
-
-def check_cast(op_def: Any, target: Any, other: Any) -> None:
-    """NumPy's error if an operation's result does not cast to `target`, told before one of shapes."""
-    value = operand(other)
-    code = resolve(op_def, (DTYPES[target.code], DTYPES[value.code] if type(value) is Node else type(value)))[1]
-    if not np.can_cast(DTYPES[code], DTYPES[target.code], "same_kind"):
-        raise casting_error(op_def.name, "same_kind", code, target.code) from None
-
-
-def unlike(array: Any, other: Any, answer: bool) -> Any:
-    """What comparing with no number and no array gives: the same for each element, as in NumPy."""
-    kind: Any = type(other)
-    if other is None or isinstance(other, (str, bytes)):
-        return wrap(build.full(answer, BOOL, array._shape))
-    if getattr(kind, "__array_ufunc__", NOTHING) is None or (answer and kind.__ne__ is not object.__ne__):
-        return NotImplemented  # It answers itself.
-    if kind.__eq__ is object.__eq__:  # Equal to itself alone.
-        return wrap(build.full(answer, BOOL, array._shape))
-    # Of `!=` Python would negate what `==` gives, which has no truth value: NumPy asks each element.
-    return asarray(array.get() != other) if answer else NotImplemented
-
-
 bind(
     asarray=asarray,
-    assigned_other=assigned_other,
-    check_cast=check_cast,
     got=got,
     foreign_operand=foreign_operand,
     host_array=host_array,
@@ -894,7 +850,6 @@ bind(
     method___dlpack__=to_dlpack,
     method___dlpack_device__=dlpack_device,
     method_to_numpy=to_numpy,
-    unlike=unlike,
     pickled=pickled,
     unpickle=unpickle,
 )

@@ -44,9 +44,6 @@ cpdef ndarray wrap(Node node)
 @cython.locals(result=ndarray)
 cpdef ndarray view_of(ndarray array, Py_ssize_t offset, tuple shape, tuple strides)
 
-@cython.locals(result=object)
-cdef object _looked_up(ndarray array, object index)
-
 cpdef object seen_through(ndarray array, Basic found)
 @cython.locals(given=ndarray, node=Node)
 cpdef object assign(ndarray array, Basic found, object value)
@@ -59,7 +56,7 @@ cdef object as_integer(object index)
 @cython.locals(storage=Storage, other=Storage, given=ndarray, code=cython.int, number=cython.double[2], stored=cython.bint)
 cdef bint store_part(ndarray array, Basic found, object value) except -1
 
-@cython.locals(storage=Storage, current=Node)
+@cython.locals(storage=Storage, same=cython.bint, current=Node)
 cpdef Node node_of(ndarray array)
 
 cpdef object number_of(ndarray array)
@@ -80,7 +77,7 @@ cpdef ndarray element_from(ndarray scalar)
 cdef object element_of(ndarray array, object index)
 @cython.locals(storage=Storage, offset=cython.Py_ssize_t, code=cython.int, number=cython.double[2])
 cdef bint set_element(ndarray array, object index, object value) except -1
-cpdef object only_number(ndarray array)
+cdef object only_number(ndarray array, bint real)
 
 @cython.locals(array=ndarray)
 cdef object _number_of(object x)

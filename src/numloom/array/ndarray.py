@@ -267,16 +267,17 @@ class ndarray:
 
     def __imatmul__(self, other: Any) -> Any:
         result = _bound["matmul"](self, to_write(other))
-        foreign = result is NotImplemented
-        return _bound["foreign_in_place"]("matmul", self, other) if foreign else store_result(self, result, "matmul")
+        if result is NotImplemented:
+            return _bound["foreign_in_place"]("matmul", self, other)
+        return store_result(self, result, "matmul")
 
     def __getitem__(self, index: Any) -> Any:
         if type(index) is ndarray and type(index := as_integer(index)) is ndarray:
-            return _looked_up(self, index)
+            return _bound["looked_up"](self, index)
         if cython.compiled and (number := element_of(self, index)) is not None:
             return number
         found = simple(self.offset, self._shape, self._strides, index)
-        return seen_through(self, found) if found is not None else _looked_up(self, index)
+        return seen_through(self, found) if found is not None else _bound["looked_up"](self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not self.writeable:
@@ -352,13 +353,17 @@ class ndarray:
         return bool(number_of(_constant(self)))
 
     def __float__(self) -> float:
-        return python_number(self.number, F64) if self.held is None and self.code == F64 else float(_real_number(self))
+        return (
+            python_number(self.number, F64)
+            if self.held is None and self.code == F64
+            else float(only_number(self, True))
+        )
 
     def __int__(self) -> int:
-        return int(_real_number(_constant(self)))
+        return int(only_number(_constant(self), True))
 
     def __complex__(self) -> complex:
-        return complex(only_number(self))
+        return complex(only_number(self, False))
 
     def __index__(self) -> int:
         if self._shape or DTYPES[self.code].kind not in "iu":
@@ -463,9 +468,8 @@ class ndarray:
 
 def number_of(array: Any) -> Any:
     """The first element as a Python number; waits."""
-    if array.held is None:
-        return python_number(array.number, array.code)
-    return number(array.held.value, array.code, array.offset)
+    held = array.held
+    return python_number(array.number, array.code) if held is None else number(held.value, array.code, array.offset)
 
 
 def _constant(array: Any) -> Any:
@@ -473,17 +477,12 @@ def _constant(array: Any) -> Any:
     return array if array.held is None or not array.held.value.tree else _bound["constant_of"](array)
 
 
-def only_number(array: Any) -> Any:
-    """The one element of a 0-d array as a Python number, which refuses what Python's numbers refuse."""
-    if not array._shape:
-        return number_of(array)
-    raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
-
-
-def _real_number(array: Any) -> Any:
-    """`only_number` for ``float`` and ``int``: of a complex scalar the real part, with NumPy's warning."""
-    found = only_number(array)
-    if type(found) is complex and array.is_scalar:
+def only_number(array: Any, real: bool) -> Any:
+    """Return the one element of a 0-d array as a Python number; if `real`, a complex scalar's real part, with a warning."""
+    if array._shape:
+        raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+    found = number_of(array)
+    if real and type(found) is complex and array.is_scalar:
         message = "Casting complex values to real discards the imaginary part"
         warnings.warn(message, np.exceptions.ComplexWarning, stacklevel=2)
         return found.real
@@ -656,19 +655,12 @@ def seen_through(array: Any, found: Basic) -> Any:
     """What a subscript gives that stands for a view: an element becomes an array of its own."""
     if not found.scalar:
         result = view_of(array, found.offset, found.shape, found.strides)
-        if result.is_scalar:
-            result.is_scalar, result.writeable = False, True
+        result.writeable, result.is_scalar = result.writeable or result.is_scalar, False
         return result
     storage = storage_of(array)
     value = None if storage.pins or register.tracing else element_at_once(storage.value, array.code, found.offset)
     node = known_read(value, array.code) if value is not None else read(storage, array.code, found.offset, (), ())
     return element_from(wrap(node))
-
-
-def _looked_up(array: Any, index: Any) -> Any:
-    """What a subscript gives that is not a plain one."""
-    result = _bound["looked_up"](array, index)
-    return element_from(result) if type(result) is ndarray and result.is_scalar else result
 
 
 def as_integer(index: Any) -> Any:
@@ -740,18 +732,10 @@ def node_of(array: Any) -> Node:
     """The array's current value."""
     storage = storage_of(array)
     current = storage.value
-    if (
-        current.shape is array._shape
-        and current.strides is array._strides
-        and current.code == array.code
-        and array.offset == 0
-        and not storage.pins
-    ):
+    same = current.shape is array._shape and current.strides is array._strides and current.code == array.code
+    if same and array.offset == 0 and not storage.pins:
         return current
     return read(storage, array.code, array.offset, array._shape, array._strides)
-
-
-# ---------------------------------------------------------------- operands and operations
 
 
 def operand(value: Any) -> Any:
@@ -786,7 +770,7 @@ def apply2(op_def: Any, x: Any, y: Any) -> Any:
 
 
 def _number_of(x: Any) -> Any:
-    """The number that an operand is, if the host knows it; of an array with axes None."""
+    """The number that an operand is, if the host knows it; None for an array with axes."""
     if type(x) is not ndarray:
         return x
     array = cython.cast(ndarray, x)
