@@ -5,7 +5,6 @@ Operators record, but on numbers. What needs the API (reductions, printing) is b
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from types import GenericAlias
 from typing import Any
@@ -78,9 +77,8 @@ def later(name: str) -> Any:
 class ndarray:
     """What it is to users stands in `numloom.array.about`; here, what it is made of.
 
-    Its memory is `storage`, shared with its views (a number gets one when somebody asks); its layout `code` of the
-    dtype, byte `offset`, shape `_shape` and strides `_strides`. `is_scalar`: NumPy would have given an immutable
-    scalar, and in-place operators rebind. `writeable`: assignment is allowed.
+    Its memory is `storage`, shared with its views (a number gets one when asked); its layout `code` of the dtype, byte
+    `offset`, `_shape` and `_strides`. `is_scalar`: NumPy has a scalar, in-place operators rebind. `writeable`: or not.
     """
 
     __module__ = "numloom"
@@ -350,10 +348,11 @@ class ndarray:
         return bool(number_of(_constant(self)))
 
     def __float__(self) -> float:
-        return python_number(self.number, F64) if self.held is None and self.code == F64 else float(_real_number(self))
+        known = self.held is None and self.code == F64
+        return python_number(self.number, F64) if known else float(_bound["real_number"](self))
 
     def __int__(self) -> int:
-        return int(_real_number(_constant(self)))
+        return int(_bound["real_number"](_constant(self)))
 
     def __complex__(self) -> complex:
         return complex(only_number(self))
@@ -475,19 +474,9 @@ def _constant(array: Any) -> Any:
 
 def only_number(array: Any) -> Any:
     """The one element of a 0-d array as a Python number, which refuses what Python's numbers refuse."""
-    if not array._shape:
-        return number_of(array)
-    raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
-
-
-def _real_number(array: Any) -> Any:
-    """`only_number` for ``float`` and ``int``: of a complex scalar the real part, with NumPy's warning."""
-    found = only_number(array)
-    if type(found) is complex and array.is_scalar:
-        message = "Casting complex values to real discards the imaginary part"
-        warnings.warn(message, np.exceptions.ComplexWarning, stacklevel=2)
-        return found.real
-    return found
+    if array._shape:
+        raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+    return number_of(array)
 
 
 def construct(cls: type, *args: Any, **options: Any) -> Any:
@@ -612,9 +601,8 @@ def element_of(array: Any, index: Any) -> Any:
     if storage is None or storage.pins or storage.value.kind not in (LEAF, FILL) or register.tracing:
         return None
     offset = place_of(array.offset, array._shape, array._strides, index)
-    if offset < 0 or take_known(storage.value, array.code, offset, found) < 0:
-        return None
-    return element_from(of_number(array.code, found))
+    known = offset >= 0 and take_known(storage.value, array.code, offset, found) >= 0
+    return element_from(of_number(array.code, found)) if known else None
 
 
 def element_from(scalar: Any) -> Any:
@@ -656,8 +644,7 @@ def seen_through(array: Any, found: Basic) -> Any:
     """What a subscript gives that stands for a view: an element becomes an array of its own."""
     if not found.scalar:
         result = view_of(array, found.offset, found.shape, found.strides)
-        if result.is_scalar:
-            result.is_scalar, result.writeable = False, True
+        result.is_scalar, result.writeable = False, result.writeable or result.is_scalar
         return result
     storage = storage_of(array)
     value = None if storage.pins or register.tracing else element_at_once(storage.value, array.code, found.offset)
@@ -666,7 +653,6 @@ def seen_through(array: Any, found: Basic) -> Any:
 
 
 def _looked_up(array: Any, index: Any) -> Any:
-    """What a subscript gives that is not a plain one."""
     result = _bound["looked_up"](array, index)
     return element_from(result) if type(result) is ndarray and result.is_scalar else result
 
