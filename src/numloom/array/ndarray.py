@@ -349,7 +349,7 @@ class ndarray:
 
     def __float__(self) -> float:
         known = self.held is None and self.code == F64
-        return python_number(self.number, F64) if known else float(_bound["real_number"](self))
+        return python_number(self.number, F64) if known else float(_bound["real_number"](self))  # type: ignore[attr-defined]
 
     def __int__(self) -> int:
         return int(_bound["real_number"](_constant(self)))
