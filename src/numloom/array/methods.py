@@ -21,6 +21,7 @@ from numloom.array.ndarray import (
     later,
     ndarray,
     number_of,
+    only_number,
     seen_through,
     storage_of,
     view_of,
@@ -246,6 +247,16 @@ def imag(array: Any) -> Any:
     return part_of(array, ITEMSIZES[array.code] // 2) if array.code in (C64, C128) else later("imag_of_real")(array)
 
 
+def real_number(array: Any) -> Any:
+    """`only_number` for ``float`` and ``int``: of a complex scalar the real part, with NumPy's warning."""
+    found = only_number(array)
+    if type(found) is complex and array.is_scalar:
+        message = "Casting complex values to real discards the imaginary part"
+        warnings.warn(message, np.exceptions.ComplexWarning, stacklevel=2)
+        return found.real
+    return found
+
+
 def with_integers(index: Any) -> Any:
     """A subscript with the numbers of its integers (a 0-d array is an index array), if the host sees them."""
     items = index if type(index) is tuple else (index,)
@@ -288,6 +299,7 @@ def looked_up(array: Any, index: Any) -> Any:
 bind(
     iterate=iterate,
     looked_up=looked_up,
+    real_number=real_number,
     method___copy__=duplicate,
     method___deepcopy__=duplicate,
     method_astype=astype,

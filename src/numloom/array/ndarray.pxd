@@ -77,7 +77,7 @@ cpdef ndarray element_from(ndarray scalar)
 cdef object element_of(ndarray array, object index)
 @cython.locals(storage=Storage, offset=cython.Py_ssize_t, code=cython.int, number=cython.double[2])
 cdef bint set_element(ndarray array, object index, object value) except -1
-cdef object only_number(ndarray array, bint real)
+cpdef object only_number(ndarray array)
 
 @cython.locals(array=ndarray)
 cdef object _number_of(object x)

@@ -5,7 +5,6 @@ Operators record, but on numbers. What needs the API (reductions, printing) is b
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from types import GenericAlias
 from typing import Any
@@ -78,9 +77,8 @@ def later(name: str) -> Any:
 class ndarray:
     """What it is to users stands in `numloom.array.about`; here, what it is made of.
 
-    Its memory is `storage`, shared with its views (a number gets one when somebody asks); its layout `code` of the
-    dtype, byte `offset`, shape `_shape` and strides `_strides`. `is_scalar`: NumPy would have given an immutable
-    scalar, and in-place operators rebind. `writeable`: assignment is allowed.
+    Its memory is `storage`, shared with its views (a number gets one when asked); its layout `code` of the dtype, byte
+    `offset`, `_shape` and `_strides`. `is_scalar`: NumPy has a scalar, in-place operators rebind. `writeable`: or not.
     """
 
     __module__ = "numloom"
@@ -353,17 +351,14 @@ class ndarray:
         return bool(number_of(_constant(self)))
 
     def __float__(self) -> float:
-        return (
-            python_number(self.number, F64)
-            if self.held is None and self.code == F64
-            else float(only_number(self, True))
-        )
+        known = self.held is None and self.code == F64
+        return python_number(self.number, F64) if known else float(_bound["real_number"](self))  # type: ignore[attr-defined]
 
     def __int__(self) -> int:
-        return int(only_number(_constant(self), True))
+        return int(_bound["real_number"](_constant(self)))
 
     def __complex__(self) -> complex:
-        return complex(only_number(self, False))
+        return complex(only_number(self))
 
     def __index__(self) -> int:
         if self._shape or DTYPES[self.code].kind not in "iu":
@@ -477,16 +472,11 @@ def _constant(array: Any) -> Any:
     return array if array.held is None or not array.held.value.tree else _bound["constant_of"](array)
 
 
-def only_number(array: Any, real: bool) -> Any:
-    """Return the one element of a 0-d array as a Python number; if `real`, a complex scalar's real part, with a warning."""
+def only_number(array: Any) -> Any:
+    """The one element of a 0-d array as a Python number, which refuses what Python's numbers refuse."""
     if array._shape:
         raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
-    found = number_of(array)
-    if real and type(found) is complex and array.is_scalar:
-        message = "Casting complex values to real discards the imaginary part"
-        warnings.warn(message, np.exceptions.ComplexWarning, stacklevel=2)
-        return found.real
-    return found
+    return number_of(array)
 
 
 def construct(cls: type, *args: Any, **options: Any) -> Any:
@@ -611,9 +601,8 @@ def element_of(array: Any, index: Any) -> Any:
     if storage is None or storage.pins or storage.value.kind not in (LEAF, FILL) or register.tracing:
         return None
     offset = place_of(array.offset, array._shape, array._strides, index)
-    if offset < 0 or take_known(storage.value, array.code, offset, found) < 0:
-        return None
-    return element_from(of_number(array.code, found))
+    known = offset >= 0 and take_known(storage.value, array.code, offset, found) >= 0
+    return element_from(of_number(array.code, found)) if known else None
 
 
 def element_from(scalar: Any) -> Any:
