@@ -1,6 +1,6 @@
 cimport cython
 from numloom.array.ndarray cimport (
-    assign, assigned_value, element_of, number_of, seen_through, storage_of, ndarray, view_of, wrap,
+    element_from, assign, assigned_value, element_of, number_of, seen_through, storage_of, ndarray, view_of, wrap,
 )
 from numloom.array.storage cimport Storage, read
 from numloom.array.subscript cimport Basic, in_c_order, new_basic, recut, squeezed

@@ -18,6 +18,7 @@ from numloom.array.ndarray import (
     assign,
     assigned_value,
     bind,
+    element_from,
     later,
     ndarray,
     number_of,
@@ -276,7 +277,12 @@ def with_integers(index: Any) -> Any:
 
 
 def looked_up(array: Any, index: Any) -> Any:
-    """What a subscript gives that is not a plain one."""
+    """What a subscript gives that is not a plain one; an element cannot be written."""
+    result = _looked_up(array, index)
+    return element_from(result) if type(result) is ndarray and result.is_scalar else result
+
+
+def _looked_up(array: Any, index: Any) -> Any:
     if register.trees and waits(index):
         return note_call(operator.getitem, (array, index), {})
     kind = type(index)
