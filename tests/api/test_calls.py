@@ -835,3 +835,33 @@ def test_kernels(kernels: int, calls: int, expression: str) -> None:
     with assert_kernels(kernels, library_calls=calls):
         result = eval(expression, given)
     assert result is not None
+
+
+@pytest.mark.parametrize("own", [np, nl])
+@pytest.mark.parametrize("part", ["all", "view", "element"])
+def test_lines_may_come_in_the_same_memory_each_time(own: Any, part: str) -> None:
+    """NumPy copies what the function gives before it asks for the next line."""
+
+    def program(xp: Any, own: Any) -> Any:
+        memory = own.zeros(3)
+
+        def line(a: Any) -> Any:
+            memory[1:] = a * 2
+            return {"all": memory, "view": memory[::-1], "element": memory[2, ...]}[part]
+
+        return xp.apply_along_axis(line, 1, xp.arange(1.0, 7).reshape(3, 2))
+
+    assert program(nl, own).tolist() == program(np, np).tolist()
+
+
+def test_lines_may_be_changed_in_place() -> None:
+    def program(xp: Any) -> Any:
+        x = xp.arange(1.0, 7).reshape(3, 2)
+
+        def line(a: Any) -> Any:
+            x[:] += 1  # all lines, those that were given too
+            return a
+
+        return xp.apply_along_axis(line, 1, x).tolist(), x.tolist()
+
+    assert program(nl) == program(np)

@@ -213,3 +213,16 @@ def test_operators_in_place_write_ours_or_refuse(other: str, name: str) -> None:
     if found[0][0] == "error":  # NumPy may have written before.
         found[0] = "error", np.full(shape, 4.0).tolist()
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "other", [None, "a", b"abc", range(3), {1, 2}, object()], ids=lambda other: type(other).__name__
+)
+def test_what_is_no_operand_is_refused_in_place_with_a_cure(other: Any) -> None:
+    x = nl.ones(3)
+    with pytest.raises(TypeError, match=f"'{type(other).__name__}' in place: operands are"):
+        x += other
+    assert x.tolist() == [1, 1, 1]
+    if isinstance(other, range):
+        x += nl.asarray(other)
+        assert x.tolist() == [1, 2, 3]

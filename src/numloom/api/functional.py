@@ -80,7 +80,8 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
         result = whole(array, axis=axis)
         result.is_scalar = False
         return result
-    results = [asarray(func1d(lines[place], *args, **kwargs)) for place in np.ndindex(lines.shape[:-1])]
+    # Copies: the function may give the same memory each time, and write to it before the next line.
+    results = [asarray(func1d(lines[place], *args, **kwargs)).copy() for place in np.ndindex(lines.shape[:-1])]
     first = results[0]
     if any(result.shape != first.shape for result in results):
         shape = next(result.shape for result in results if result.shape != first.shape)

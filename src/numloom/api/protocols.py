@@ -142,8 +142,13 @@ def foreign_in_place(name: str, target: Array, other: Any) -> Any:
     if protocol is None or (protocol is target and getattr(other, "__array_priority__", 0) > 0):
         return NotImplemented  # It wants to be asked itself.
     mine = isinstance(other, np.ndarray) and not later("defers_to")(other)
-    if mine or waits(other) or protocol is target:
+    if mine or waits(other):
         raise not_in_place(name, other, target.dtype)
+    if protocol is target:
+        raise TypeError(
+            f"cannot {name} {type(other).__name__!r} in place: operands are numbers, arrays, lists and tuples, and "
+            "asarray(y) makes one of what can be an array"
+        )
     host = np.array(target.get())
     matmul: Any = operator.imatmul  # NumPy's `@=` takes no vectors on the right, which its `matmul` does.
     result = matmul(host, other) if name == "matmul" else getattr(np, name)(host, other, out=(host,))

@@ -92,7 +92,8 @@ NL_CALL f64 beta_inverse(f64 a, f64 b, f64 p, f64 q, f64 enough, f64& rest) {
         rest = p == 0 ? 1.0 : 0.0;
         return 1.0 - rest;
     }
-    if (p <= beta_part(a, b, 0.5, 0.5)) {
+    // By the smaller of both: next to 1 the other one is rounded.
+    if (p <= q ? p <= beta_part(a, b, 0.5, 0.5) : q >= beta_part(b, a, 0.5, 0.5)) {
         f64 x = beta_inverse_below(a, b, p, q, enough);
         rest = 1.0 - x;
         return x;
