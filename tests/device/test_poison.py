@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import numpy as np
 import pytest
 
@@ -41,3 +44,32 @@ def test_empty_holds_no_zeros() -> None:
             assert (
                 np.asarray(nl.empty((3, 5), dtype).get()).tobytes() == bytes([POISON]) * 15 * np.dtype(dtype).itemsize
             )
+
+
+def test_threads_may_run_while_memory_is_allocated() -> None:
+    """Another thread computes a value that is being computed, since an allocation calls Python (a hook here)."""
+    device = registry.current()
+    given = nl.asarray(np.arange(12.0).reshape(3, 4))
+    errors = []
+
+    def compute(shared: list[nl.ndarray], wanted: list[float]) -> None:
+        for one, right in zip(shared, wanted, strict=True):
+            try:
+                assert float(one) == right
+            except Exception as error:
+                errors.append(error)
+
+    device.pool.watch(lambda *what: time.sleep(1e-5))
+    try:
+        for _ in range(30):
+            terms = [nl.where(nl.isnan(given), np.inf, given) + k for k in range(6)]
+            shared = [nl.argmax(term) + nl.max(term) * 2 for term in terms]
+            wanted = [11 + 2 * (11.0 + k) for k in range(6)]
+            threads = [threading.Thread(target=compute, args=(shared, wanted)) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    finally:
+        device.pool.watch(None)
+    assert not errors

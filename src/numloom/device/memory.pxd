@@ -1,5 +1,6 @@
 cimport cython
 cimport numloom.base.instances
+from libc.string cimport memset
 
 cdef Py_ssize_t _FLOOR, _ROOM, _SMALL
 cdef long long _MOST, _SMALL_BYTES
@@ -18,6 +19,7 @@ cdef class Pool:
     cdef readonly long long cached
     cdef readonly long long peak
     cdef readonly long long parted
+    cdef readonly long long asked
     cdef readonly bint closed
     cdef bint aside
     cdef readonly object watcher

@@ -167,6 +167,8 @@ class Pool:
         Bytes in buffers, in freed blocks kept, and the most that were used at once.
     parted : int
         Bytes of blocks that were cut (`cut`), in buffers or not.
+    asked : int
+        Times that an allocation has called Python, so that another thread may have run meanwhile.
     held : callable or None
         Called before memory is asked of the backend: whoever holds launches back launches them now.
     recall : callable or None
@@ -198,6 +200,7 @@ class Pool:
         self.cached = 0
         self.peak = 0
         self.parted = 0
+        self.asked = 0
         self.held: Callable[[], None] | None = None
         self.recall: Callable[[], bool] | None = None
         self.poison: Callable[[int, int], None] | None = None
@@ -239,6 +242,7 @@ class Pool:
         size_class = class_of(nbytes)
         part = False
         if self.watcher is not None:
+            self.asked += 1
             self.watcher("malloc_before", nbytes, class_bytes(size_class), 0)
         blocks = self._free[size_class]
         if len(blocks) <= _FLOOR and size_class > _COARSE:
@@ -248,6 +252,7 @@ class Pool:
             ptr = blocks.pop()
             self.cached -= class_bytes(size_class)
         else:
+            self.asked += 1
             ptr = self._allocate_block(nbytes, size_class)
             if self.parted and ptr in self._parts:
                 part = True
@@ -262,7 +267,11 @@ class Pool:
         if self.used > self.peak:
             self.peak = self.used
         if _poisons and self.poison is not None and self.held is None:
-            self.poison(ptr, class_bytes(size_class))
+            if cython.compiled and self.error_at != 0:  # The host's: no other thread runs meanwhile.
+                memset(cython.cast("void*", ptr), POISON, class_bytes(size_class))  # type: ignore[name-defined]  # noqa: F821
+            else:
+                self.asked += 1
+                self.poison(ptr, class_bytes(size_class))
         buffer = Buffer.__new__(Buffer)
         buffer.ptr = ptr
         buffer.nbytes = nbytes

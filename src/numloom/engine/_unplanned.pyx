@@ -12,7 +12,7 @@ from libc.stdint cimport intptr_t, uint64_t
 from libc.string cimport memcpy
 
 from numloom.device.cpu._hostview cimport put_number_at
-from numloom.device.memory cimport Buffer, Pool
+from numloom.device.memory cimport Pool
 from numloom.engine._ready cimport (
     BY_LOOP, BY_REDUCER, REFUSED, Known, Size, StridedSpace, compute_node, copy_all, count_bools, count_up, counts, dot,
     dots, fill_memory, find, forget_operations,
@@ -448,14 +448,16 @@ cdef int take_small(Node node, int count, uint64_t* key, Py_ssize_t* time) excep
     return count
 
 
-cpdef bint run_one(Node root, object device, bint beside, bint planned=True) except -1:
+cpdef bint run_one(Node root, object device, bint beside, bint planned=True, Buffer given=None) except -1:
     """Run one value that is all there is to run, if it is small and its operations have loops; nothing of Python runs.
 
-    The host may stand `beside` a GPU. What is not to be `planned` however often it comes is not counted.
+    The host may stand `beside` a GPU. What is not to be `planned` however often it comes is not counted. The result goes
+    to memory that was `given`, if any.
     """
     global runs, due, left_key, beside_gpu, unbeaten, unknown_small, wanted_small, all_spent
     cdef uint64_t key = 0
     cdef Py_ssize_t time = 0, used = 0, nbytes, turn
+    cdef long long asked
     cdef Py_ssize_t* spent
     cdef int place, count, k, done
     cdef Small* at
@@ -513,9 +515,15 @@ cpdef bint run_one(Node root, object device, bint beside, bint planned=True) exc
                 used += nbytes
     if root.kind == FILL and not put_number_at(<intptr_t>smalls[count].scratch, root.code, root.attr):
         return False
-    buffer = (<Pool>device_pool).allocate(root.size * sizes[root.code])
-    if turn != runs:  # It collected garbage, whose end ran something else.
-        return False
+    if given is not None:
+        buffer = given
+    else:
+        asked = (<Pool>device_pool).asked
+        buffer = (<Pool>device_pool).allocate(root.size * sizes[root.code])
+        if turn != runs:  # It collected garbage, whose end ran something else.
+            return False
+        if asked != (<Pool>device_pool).asked:  # Another thread may have computed some of these values, which are gone then.
+            return root.buffer is None and run_one(root, device, beside, planned, buffer)
     smalls[count].memory = <char*><intptr_t>buffer.ptr
     for place in range(count + 1):
         at = &smalls[place]
