@@ -163,7 +163,8 @@ for answer in {ANSWERS}:
 # ---------------------------------------------------------------- every function, given an iterator
 
 MODULES = {"": np, "linalg.": np.linalg, "fft.": np.fft, "random.": np.random, "emath.": np.emath}
-WITHOUT = frozenset(("test", "info", "seed", "set_state", "empty", "empty_like", "memmap"))
+SETTERS = ("seed", "set_state", "set_bit_generator", "set_printoptions", "setbufsize", "seterr", "seterrcall")
+WITHOUT = frozenset(("test", "info", "empty", "empty_like", "memmap", *SETTERS))
 
 
 def functions() -> Iterator[tuple[str, Any]]:
