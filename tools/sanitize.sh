@@ -27,7 +27,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 git ls-files -z --cached --others --exclude-standard 2> /dev/null | xargs -0 cp --parents -t "$work" 2> /dev/null \
-    || cp -r pyproject.toml LICENSE README.md src tests tools "$work"
+    || cp -r pyproject.toml LICENSE README.md docs src tests tools "$work"
 find "$work/src" -name '*.so' -delete
 cd "$work"
 
