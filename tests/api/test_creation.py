@@ -396,7 +396,7 @@ def test_diagonals_of_triangles_are_whole_numbers() -> None:
         lambda xp: xp.zeros(-1), lambda xp: xp.zeros(1 << 62), lambda xp: xp.full(1 << 62, 3),
         lambda xp: xp.zeros(1 << 63),
         lambda xp: xp.ones(3), lambda xp: xp.zeros(True), lambda xp: xp.zeros(2.0), lambda xp: xp.zeros(5, order="X"),
-        lambda xp: xp.arange(None), lambda xp: xp.empty(4, "c8") * 0, lambda xp: xp.ones(4, bool),
+        lambda xp: xp.arange(None), lambda xp: xp.zeros(4, "c8") * 0, lambda xp: xp.ones(4, bool),
     ],
 )  # fmt: skip
 def test_lengths_that_never_came_before(call: Any) -> None:
