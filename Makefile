@@ -3,11 +3,12 @@ PYTHON ?= python
 JOBS ?= 2
 TESTS ?= tests
 
-.PHONY: help build test gpu gpu-all gpu-1 gpu-2 doctest check ci lint format docs wheel clean
+.PHONY: help build test soak gpu gpu-all gpu-1 gpu-2 doctest check ci lint format docs wheel clean
 
 help:
 	@echo "make build    compile the core beside its sources (about 5 minutes the first time)"
 	@echo "make test     run tests: TESTS=tests/api, JOBS=4"
+	@echo "make soak     every test with every parameter and ten times as many random programs (hours; build/soak.md)"
 	@echo "make gpu      what launches kernels, on a GPU, of many parameters a quarter (about 5 minutes with JOBS=14)"
 	@echo "make gpu-all  the whole suite on a GPU, in two halves (make gpu-1, make gpu-2)"
 	@echo "make doctest  run the examples of docstrings"
@@ -24,6 +25,9 @@ build:
 
 test:
 	$(PYTHON) -m pytest -n $(JOBS) -q $(TESTS)
+
+soak:
+	$(PYTHON) tools/soak.py -n $(JOBS) $(TESTS)
 
 gpu:
 	$(PYTHON) -m pytest -n $(JOBS) -q --device cuda --launching --part=4 $(TESTS)

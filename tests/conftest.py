@@ -62,7 +62,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="of each test function its first parameters and every Nth of the others, the same ones each time; 0: the "
         "first alone",
     )
-
+    parser.addoption(
+        "--telling",
+        action="store_true",
+        help="leave out parameters of a test that reach what its others reach (tests/telling.py)",
+    )
+    parser.addoption(
+        "--budget",
+        action="store_true",
+        help="tell what each folder of tests took, and fail where that is beyond its budget (tests/budgets.py)",
+    )
     parser.addoption(
         "--launching",
         action="store_true",
@@ -126,6 +135,14 @@ def pytest_configure(config: pytest.Config) -> None:
         from unstable import Retries
 
         config.pluginmanager.register(Retries(config))
+    if config.getoption("--budget"):
+        import budgets
+
+        leads = not hasattr(config, "workerinput")
+        if leads:
+            config.pluginmanager.register(budgets.Budgets())
+        if not leads or not config.getoption("numprocesses", None):
+            config.pluginmanager.register(budgets.Measured())
     # Read by now, and meant for this session, not for those that tests start. (Workers read it after who starts them.)
     if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
         os.environ.pop("PYTEST_ADDOPTS", None)
@@ -209,6 +226,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left)
     if (share := config.getoption("--share")) != "1/1":
         items[:], left = _in_share(items, share)
+        config.hook.pytest_deselected(items=left)
+    if config.getoption("--telling"):
+        import telling
+
+        left_out = telling.read(telling.LEFT_OUT.read_text(encoding="utf-8"))
+        left = [item for item in items if not telling.tells(item.nodeid, left_out)]
+        items[:] = [item for item in items if telling.tells(item.nodeid, left_out)]
         config.hook.pytest_deselected(items=left)
     if (every := config.getoption("--part")) != 1:
         items[:], left = _in_part(items, every)
