@@ -29,7 +29,7 @@ def python(tmp_path, version, *command, **more):
 def test_options_for_cmake(version, tmp_path):
     done = python(tmp_path, version, TOOLS / "build_options.py")
     assert done.returncode == 0, done.stderr
-    assert "set(directives -3 -X annotation_typing=False" in done.stdout and "-ffp-contract=off" in done.stdout
+    assert "set(module_flags -O3" in done.stdout and "-ffp-contract=off" in done.stdout
 
 
 @pytest.mark.parametrize("version, words", [("3.3.0", "crash"), ("3.0.11", "crash"), (None, "not installed")])
@@ -87,3 +87,26 @@ def test_every_module_includes_what_cuts_tracebacks():
     assert done.returncode == 0, done.stderr
     included = done.stdout.partition("set(included ")[2].partition(")")[0]
     assert (ROOT / "src" / "numloom" / included).is_file()
+
+
+def test_a_module_is_translated_once(tmp_path):
+    """A later build takes it, unless the module or what it is translated with is another."""
+    pytest.importorskip("Cython", reason="the build asks for it")
+    kept = tmp_path / "kept"
+
+    def translated(text: str, *options: str) -> str:
+        source = tmp_path / "some.pyx"
+        source.write_text(text)
+        command = [sys.executable, TOOLS / "translate.py", *options, source, tmp_path / "some.c"]
+        environment = {**os.environ, "NUMLOOM_TRANSLATED": str(kept)}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100)
+        assert done.returncode == 0, done.stderr
+        return (tmp_path / "some.c").read_text()
+
+    first = translated("cdef int one = 1\n")
+    assert "one" in first and len(list(kept.iterdir())) == 1
+    next(kept.iterdir()).write_text("taken")
+    assert translated("cdef int one = 1\n") == "taken"
+    assert translated("cdef int two = 2\n") != "taken"
+    assert translated("cdef int one = 1\n", "--cplus") != "taken"
+    assert len(list(kept.iterdir())) == 3

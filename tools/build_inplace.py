@@ -21,7 +21,8 @@ import sysconfig
 from pathlib import Path
 
 import numpy
-from build_options import DIRECTIVES, INCLUDED, LOOP_FLAGS, MODULE_FLAGS, WIDE_FLAGS, check_cython
+from build_options import INCLUDED, LOOP_FLAGS, MODULE_FLAGS, WIDE_FLAGS, check_cython
+from translate import translate
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "numloom"
@@ -69,8 +70,7 @@ def compile_module(source: Path, force: bool) -> str | None:
     plus = "language = c++" in source.read_text()[:400]
     text = WORK / source.relative_to(PACKAGE).with_suffix(".cpp" if plus else ".c")
     text.parent.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "cython", *DIRECTIVES, *(["--cplus"] if plus else []), source, "-o", text]
-    subprocess.run(command, check=True, cwd=PACKAGE.parent)
+    translate(source, text, plus)
     flags = [
         *MODULE_FLAGS, *(["-std=c++17", "-pthread"] if plus else []), f"-I{sysconfig.get_path('include')}",
         f"-I{source.parent.relative_to(ROOT)}", f"-I{numpy.get_include()}", "-include", f"src/numloom/{INCLUDED}",

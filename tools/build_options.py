@@ -44,7 +44,7 @@ def check_cython() -> None:
 def main() -> None:
     """Print the options for CMake."""
     check_cython()
-    for name in ("DIRECTIVES", "MODULE_FLAGS", "LOOP_FLAGS", "WIDE_FLAGS"):
+    for name in ("MODULE_FLAGS", "LOOP_FLAGS", "WIDE_FLAGS"):
         print(f"set({name.lower()} {' '.join(globals()[name])})")
     print(f"set(included {INCLUDED})")
 
