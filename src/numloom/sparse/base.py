@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse
 
 from numloom.api import elementwise
-from numloom.array.convert import asarray
+from numloom.array.convert import asarray, from_host
 from numloom.array.ndarray import ndarray
 from numloom.base.integers import as_integer, is_integer
 from numloom.base.tracebacks import answer_for
@@ -867,7 +867,7 @@ def _identity(x: Any) -> tuple[Any, ...]:
 
 
 def _either(ours: Any, x: Any) -> Any:
-    return asarray(x) if ours is None else ours
+    return from_host(x) if ours is None else ours
 
 
 def _leaves(given: Any) -> Iterator[Any]:
