@@ -23,7 +23,7 @@ from numloom.array.ndarray import ndarray
 from numloom.base.integers import as_integer, is_integer
 from numloom.base.tracebacks import answer_for
 from numloom.sparse import axes, combining, device, functions, host
-from numloom.sparse.where import CLASSES, in_tree, on_device, refuse_dtype
+from numloom.sparse.where import CLASSES, in_order, in_tree, on_device, refuse_dtype
 
 _REFLECTED = {
     operator.add: "__radd__",
@@ -561,10 +561,10 @@ class SparseBase:
         return left._apply("minimum", right)
 
     def sum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-        return self._delivered("sum", out, _axis(axis), dtype)
+        return self._delivered("sum", out, _axis(axis), in_order(dtype))
 
     def mean(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-        return self._delivered("mean", out, _axis(axis), dtype)
+        return self._delivered("mean", out, _axis(axis), in_order(dtype))
 
     def _delivered(self, name: str, out: Any, *args: Any) -> Any:
         found = self._apply(name, *args)

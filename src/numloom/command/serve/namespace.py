@@ -393,8 +393,11 @@ def _is_array_class(value: Any) -> bool:
 
 
 def _defers_to(value: Any) -> bool:
-    """Whether an operator leaves the answer to the other operand, as NumPy's arrays do."""
-    return bool(kinds_of((value,)) & ODD) and not isinstance(value, (list, tuple, str))
+    """Whether an operator leaves the answer to the other operand, as NumPy's arrays do; what is just read is read."""
+    if isinstance(value, (list, tuple, str)) or not kinds_of((value,)) & ODD:
+        return False
+    kind = type(value)
+    return not hasattr(kind, "__array__") or hasattr(kind, "__array_ufunc__") or hasattr(kind, "__array_priority__")
 
 
 def _ours(path: str) -> Any:
