@@ -212,6 +212,34 @@ def test_what_gives_an_array_of_ours(name: str) -> None:
         assert_array_equal(got, np.asarray(want), strict=True)
 
 
+class Described:
+    """What describes the memory of an array."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    @property
+    def __array_interface__(self) -> Any:
+        return self.array.__array_interface__
+
+
+def test_memory_that_is_described_is_the_arrays_own_or_read_only() -> None:
+    x = nl.asarray(np.arange(6.0).reshape(2, 3))
+    with nl.config(host_copy="allow"):
+        for look in (lambda x: x, lambda x: x.T, lambda x: x[:, ::2]):
+            with nl.symbolic():
+                copy = np.asarray(Described(look(x * 2)))  # What is recorded has no memory yet.
+            assert copy.tolist() == look(np.arange(6.0).reshape(2, 3) * 2).tolist()
+            with pytest.raises(ValueError, match="read-only"):
+                copy[0] = 9
+            y = x * 2
+            seen = np.asarray(Described(look(y)))
+            if seen.flags.writeable:
+                seen[0] = 9
+                y += 1
+                assert (look(y)[0] == 10).all() and (seen[0] == 10).all()
+
+
 def test_what_gives_no_array() -> None:
     for wrong in (Gives([1, 2]), [Gives(nl.ones(2)), Gives(3)]):
         with pytest.raises(ValueError, match="__array__ method not producing an array"):

@@ -320,7 +320,7 @@ def test_a_product_that_begins_with_zero_or_infinity(dtype: str, first: float, e
                 np.testing.assert_array_equal(np.signbit(got)[numbers], np.signbit(want)[numbers])
 
 
-NANS = [complex(math.nan, 1), complex(2, math.nan), complex(math.nan, math.nan), complex(math.nan, 4), complex(5, math.nan)]
+NANS = [complex(*parts) for parts in ((math.nan, 1), (2, math.nan), (math.nan, math.nan), (math.nan, 4), (5, math.nan))]
 LOOKS: dict[str, Callable[[Any], Any]] = {
     "as it is": lambda x: x,
     "turned": lambda x: x.T,

@@ -182,7 +182,8 @@ def test_views_of_what_lies_on_a_gpu_are_not_written(monkeypatch: pytest.MonkeyP
 
 def test_low_precision_describes_no_memory() -> None:
     """Its bytes would be described, not what they mean."""
-    asks = {name: eval("lambda x: hasattr(x, '__array_interface__')", {"__name__": name}) for name in ("PIL.Image", "a")}
+    code = "lambda x: hasattr(x, '__array_interface__')"
+    asks = {name: eval(code, {"__name__": name}) for name in ("PIL.Image", "a")}
     for dtype in ("bfloat16", "float8_e4m3fn"):
         x = numloom.ones(2, dtype)
         assert not hasattr(x, "__array_interface__")

@@ -1,7 +1,7 @@
 """The largest and the smallest of complex numbers, where there are several NaN.
 
-They differ: in the real part, the imaginary part, or both. NumPy goes from element to element, in the order of memory, and
-its first NaN stays; what a tree of partial results would keep is another.
+They differ: in the real part, the imaginary part, or both. NumPy goes from element to element, in the order of memory,
+and its first NaN stays; what a tree of partial results would keep is another.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def extreme(op_def: ReductionDef, node: Node, axes: tuple[int, ...], keepdims: b
         found = build.elementwise(ELEMENTWISE["where"], (nothing, node_of(lines[:, 0]), found))
     strides = reduced_strides(node.shape, node.strides, axes, keepdims, ITEMSIZES[node.code])
     shape = tuple([1 if axis in axes else n for axis, n in enumerate(node.shape) if keepdims or axis not in axes])
-    return found if (shape, strides) == (found.shape, found.strides) else build.view(found, node.code, 0, shape, strides)
+    if (shape, strides) == (found.shape, found.strides):
+        return found
+    return build.view(found, node.code, 0, shape, strides)
 
 
 __all__ = ["EXTREMES", "extreme"]

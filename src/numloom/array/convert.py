@@ -136,7 +136,7 @@ def asarray(
 
 
 def _by_numpy(a: Any, dtype: Any, code: int, order: str, copy: bool | None) -> Array:
-    """An array of what NumPy makes one of, or of what holds objects whose ``__array__`` gives ours, which it refuses."""
+    """An array of what NumPy makes one of, or of objects whose ``__array__`` gives ours, which it refuses."""
     try:
         host = np.asarray(a, None if code < 0 else DTYPES[code])
     except ValueError as error:

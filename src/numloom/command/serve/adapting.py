@@ -72,7 +72,7 @@ class Adaptation:
 
 
 def give_numpys(kind: Any) -> None:
-    """Let a class of the program give NumPy's array for itself: NumPy refuses ours, which its ``__array__`` may give."""
+    """Let a class of the program give NumPy's array for itself: NumPy refuses ours, which its method may give."""
     method = getattr(kind, "__dict__", {}).get("__array__")
     if not isinstance(method, FunctionType):
         return
