@@ -320,6 +320,8 @@ COPIES: dict[str, Callable[[Any, Path], Any]] = {
     "round": lambda xp, path: xp.round(table(RAW)),
     "positive": lambda xp, path: +xp.asarray(table(RAW)),
     "cumsum": lambda xp, path: xp.cumsum(table(RAW), 0),
+    "polyder": lambda xp, path: xp.polynomial.polynomial.polyder(table(RAW)),
+    "chebint": lambda xp, path: xp.polynomial.chebyshev.chebint(table(RAW)),
     "tril": lambda xp, path: xp.tril(table(RAW)),
 }  # fmt: skip
 
