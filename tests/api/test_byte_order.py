@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import operator
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,33 @@ ASKED: dict[str, Callable[[Any], Any]] = {
     "concatenate": lambda xp: xp.concatenate([whole(xp), whole(xp)], dtype=REAL),
     "stack": lambda xp: xp.stack([whole(xp), whole(xp)], dtype=REAL),
     "hstack": lambda xp: xp.hstack([whole(xp), whole(xp)], dtype=REAL),
+    "x.cumsum": lambda xp: whole(xp).cumsum(dtype=REAL),
+    "x.cumprod": lambda xp: whole(xp).cumprod(0, REAL),
+    "nancumsum": lambda xp: xp.nancumsum(square(xp), dtype=REAL),
+    "nancumprod": lambda xp: xp.nancumprod(square(xp), dtype=REAL),
+    "nanstd": lambda xp: xp.nanstd(square(xp), 0, dtype=REAL),
+    "cumulative_prod": lambda xp: xp.cumulative_prod(whole(xp), dtype=REAL),
+    "x.trace": lambda xp: square(xp).trace(dtype=REAL),
+    "trace of NumPy's": lambda xp: xp.trace(np.ones((2, 2)), dtype=REAL),
+    "linalg.trace": lambda xp: xp.linalg.trace(square(xp), dtype=REAL),
+    "cov of two": lambda xp: xp.cov(square(xp), square(xp), dtype=REAL),
+    "corrcoef of two": lambda xp: xp.corrcoef(square(xp), square(xp), dtype=REAL),
+    "matvec": lambda xp: xp.matvec(square(xp), square(xp)[0], dtype=REAL),
+    "linspace of arrays": lambda xp: xp.linspace(np.arange(2.0), 4, 5, dtype=OTHER),
+    "linspace of ours": lambda xp: xp.linspace(square(xp), 4, 5, dtype=REAL),
+    "geomspace of arrays": lambda xp: xp.geomspace(np.arange(1.0, 3), 4, 5, dtype=REAL),
+    "fftfreq": lambda xp: xp.fft.fftfreq(3, dtype=REAL),
+    "special": lambda xp: xp.special.gamma(square(xp), dtype=REAL),
+    "sparse eye_array": lambda xp: xp.sparse.eye_array(3, dtype=REAL),
+    "sparse eye": lambda xp: xp.sparse.eye(3, dtype=REAL),
+    "sparse identity": lambda xp: xp.sparse.identity(3, REAL),
+    "sparse diags": lambda xp: xp.sparse.diags([1.0, 2.0], dtype=REAL),
+    "sparse diags_array": lambda xp: xp.sparse.diags_array([1.0, 2.0], dtype=REAL),
+    "sparse sum": lambda xp: xp.sparse.eye_array(3).sum(0, dtype=REAL),
+    "sparse sum of all": lambda xp: xp.sparse.eye_array(3).sum(dtype=REAL),
+    "sparse mean": lambda xp: xp.sparse.eye_array(3).mean(1, dtype=REAL),
+    "sparse astype": lambda xp: xp.sparse.csr_array(square(xp)).astype(REAL),
+    "a filter of cupyx": lambda xp: xp.cupyx.scipy.ndimage.uniform_filter(square(xp), 2, output=REAL),
     "random": lambda xp: xp.random.default_rng(0).random(3, dtype=REAL),
     "standard_normal": lambda xp: xp.random.default_rng(0).standard_normal(3, dtype=REAL),
     "standard_gamma": lambda xp: xp.random.default_rng(0).standard_gamma(2.0, 3, dtype=REAL),
@@ -213,6 +241,125 @@ def test_what_comes_in_the_other_order(name: str, char: str, tmp_path: Path) -> 
     assert got.shape == want.shape
     assert_array_equal(got, want.astype(want.dtype.newbyteorder("=")), strict=True)
     assert not want.size or got.any()  # Zeros in memory would not pass.
+
+
+class Holder:
+    """What NumPy asks for an array, or for memory."""
+
+    def __init__(self, array: Any) -> None:
+        self.__array_interface__ = array.__array_interface__
+        self.array = array
+
+
+def table(memory: Any) -> Any:
+    return np.frombuffer(memory, OTHER).reshape(4, 4)
+
+
+VIEWS: dict[str, Callable[[Any, Any], Any]] = {
+    "frombuffer": lambda xp, memory: xp.frombuffer(memory, OTHER),
+    "ndarray": lambda xp, memory: xp.ndarray((4,), OTHER, memory),
+    "ndarray, strides": lambda xp, memory: xp.ndarray((2,), OTHER, memory, 4, (8,)),
+    "asarray": lambda xp, memory: xp.asarray(table(memory)),
+    "asarray, turned": lambda xp, memory: xp.asarray(table(memory).T[::-1]),
+    "asarray, order": lambda xp, memory: xp.asarray(table(memory), order="C"),
+    "asarray, other order": lambda xp, memory: xp.asarray(table(memory).T, order="F"),
+    "asarray, no axes": lambda xp, memory: xp.asarray(table(memory)[0, :1].reshape(())),
+    "asarray of memory": lambda xp, memory: xp.asarray(memoryview(table(memory))),
+    "asarray of an interface": lambda xp, memory: xp.asarray(Holder(table(memory))),
+    "array without a copy": lambda xp, memory: xp.array(table(memory), copy=None),
+    "asanyarray": lambda xp, memory: xp.asanyarray(table(memory)),
+    "ascontiguousarray": lambda xp, memory: xp.ascontiguousarray(table(memory)),
+    "asfortranarray": lambda xp, memory: xp.asfortranarray(table(memory).T),
+    "asarray_chkfinite": lambda xp, memory: xp.asarray_chkfinite(table(memory)),
+    "require": lambda xp, memory: xp.require(table(memory), None, "C"),
+    "reshape": lambda xp, memory: xp.reshape(table(memory), (2, 8)),
+    "ravel": lambda xp, memory: xp.ravel(table(memory)),
+    "transpose": lambda xp, memory: xp.transpose(table(memory)),
+    "squeeze": lambda xp, memory: xp.squeeze(table(memory)[:1]),
+    "atleast_3d": lambda xp, memory: xp.atleast_3d(table(memory)),
+    "split": lambda xp, memory: xp.split(table(memory), 2)[1],
+    "a slice of it": lambda xp, memory: xp.asarray(table(memory))[1:, ::2],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_copy_for_the_byte_order_alone_is_not_written(name: str) -> None:
+    """NumPy has a view there: what is written to it reaches the memory, which ours would not."""
+    memory, theirs = bytearray(RAW), bytearray(RAW)
+    view = VIEWS[name](np, theirs)
+    view[...] = 7
+    assert theirs != RAW
+    x = VIEWS[name](nl, memory)
+    before = x.get().tolist()
+    for write in (lambda: operator.setitem(x, ..., 7), lambda: operator.iadd(x, 1), lambda: nl.add(x, 1, out=x)):
+        with pytest.raises(ValueError, match=r"read-only.*\.copy\(\)"):
+            write()
+    assert x.get().tolist() == before and memory == RAW
+    own = x.copy()
+    own[...] = 7
+    assert_array_equal(own, view.astype("i4"), strict=True)
+
+
+COPIES: dict[str, Callable[[Any, Path], Any]] = {
+    "array": lambda xp, path: xp.array(table(RAW)),
+    "copy": lambda xp, path: xp.copy(table(RAW)),
+    "asarray, dtype": lambda xp, path: xp.asarray(table(RAW), "i4"),
+    "asarray, order": lambda xp, path: xp.asarray(table(RAW), order="F"),
+    "asarray, copy": lambda xp, path: xp.array(table(RAW), copy=True),
+    "asarray of a list": lambda xp, path: xp.asarray([table(RAW)[0]] * 2),
+    "asfortranarray": lambda xp, path: xp.asfortranarray(table(RAW)),
+    "require": lambda xp, path: xp.require(table(RAW), None, "W"),
+    "fromfile": lambda xp, path: from_file(xp, OTHER, path),
+    "load": lambda xp, path: loaded(xp, OTHER, path),
+    "load, archive": lambda xp, path: from_archive(xp, OTHER, path),
+    "memmap at places": lambda xp, path: mapped(xp, OTHER, path)[[2, 0]],
+    "sort": lambda xp, path: xp.sort(table(RAW)),
+    "concatenate": lambda xp, path: xp.concatenate([table(RAW)]),
+    "take": lambda xp, path: xp.take(table(RAW), [0], 0),
+    "where": lambda xp, path: xp.where(True, table(RAW), 0),
+    "round": lambda xp, path: xp.round(table(RAW)),
+    "positive": lambda xp, path: +xp.asarray(table(RAW)),
+    "cumsum": lambda xp, path: xp.cumsum(table(RAW), 0),
+    "polyder": lambda xp, path: xp.polynomial.polynomial.polyder(table(RAW)),
+    "chebint": lambda xp, path: xp.polynomial.chebyshev.chebint(table(RAW)),
+    "tril": lambda xp, path: xp.tril(table(RAW)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_what_numpy_copies_is_written(name: str, tmp_path: Path) -> None:
+    for xp in (np, nl):
+        x = COPIES[name](xp, tmp_path / "raw")
+        x[...] = 7
+        assert (x == 7).all()
+
+
+def test_files_that_are_mapped(tmp_path: Path) -> None:
+    path = tmp_path / "raw"
+    path.write_bytes(RAW)
+    whole = nl.memmap(path, OTHER, "r+")
+    with pytest.raises(ValueError, match=r"read-only.*\.copy\(\)"):
+        whole[1:3][0] = 7
+    whole[1:3] = 7
+    whole[[2, 0]][0] = 9
+    whole.flush()
+    assert np.fromfile(path, OTHER)[1:3].tolist() == [7, 7]
+
+
+def test_what_is_read_only_stays_so() -> None:
+    for memory in (RAW, bytearray(RAW)):
+        for dtype in ("i4", OTHER):
+            x = nl.frombuffer(memory, dtype)
+            theirs = np.frombuffer(memory, "i4")
+            x.flags.writeable = theirs.flags.writeable = False
+            assert not x.flags.writeable
+            if memory is RAW and dtype == "i4":
+                for each in (x, theirs):
+                    with pytest.raises(ValueError, match="WRITEABLE"):
+                        each.flags.writeable = True
+            else:
+                x.flags.writeable = True
+                assert x.flags.writeable
 
 
 def test_integers_as_indices_and_counts() -> None:

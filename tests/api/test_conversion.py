@@ -173,6 +173,79 @@ def test_arrays_of_other_libraries() -> None:
     assert nl.asarray(memoryview(b"abc")).tolist() == [97, 98, 99]
 
 
+class Gives:
+    """What gives something for itself where an array is asked for."""
+
+    def __init__(self, given: Any) -> None:
+        self.given = given
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.given
+
+
+WITH_OURS = {
+    "asarray": lambda xp, of: xp.asarray(of([1.0, 2.0])),
+    "dtype": lambda xp, of: xp.asarray(of([1.0, 2.0]), "f4"),
+    "order": lambda xp, of: xp.asarray(of([[1.0, 2.0], [3.0, 4.0]]), order="F"),
+    "array": lambda xp, of: xp.array(of([1.0, 2.0]), ndmin=2),
+    "list": lambda xp, of: xp.asarray([of([1.0, 2.0]), of([3.0, 4.0])]),
+    "nested list": lambda xp, of: xp.array([[of([1, 2])], [[3, 4]]], dtype="f4"),
+    "tuple": lambda xp, of: xp.stack((of([1, 2]), xp.ones(2))),
+    "operand": lambda xp, of: xp.ones(2) + of([1.0, 2.0]),
+    "on the left": lambda xp, of: xp.subtract(of([1.0, 2.0]), xp.ones(2)),
+    "function": lambda xp, of: xp.sum(of([1.0, 2.0])),
+    "number": lambda xp, of: xp.asarray(of(2.0)) * xp.ones(2),
+    "stored": lambda xp, of: stored(xp.zeros((2, 2)), of([1.0, 2.0])),
+}
+
+
+def stored(x: Any, value: Any) -> Any:
+    x[1:] = value
+    return x
+
+
+@pytest.mark.parametrize("name", WITH_OURS)
+def test_what_gives_an_array_of_ours(name: str) -> None:
+    want = WITH_OURS[name](np, lambda value: Gives(np.asarray(value)))
+    for made in (nl.asarray, np.asarray):
+        got = WITH_OURS[name](nl, lambda value, made=made: Gives(made(value)))
+        assert_array_equal(got, np.asarray(want), strict=True)
+
+
+class Described:
+    """What describes the memory of an array."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    @property
+    def __array_interface__(self) -> Any:
+        return self.array.__array_interface__
+
+
+def test_memory_that_is_described_is_the_arrays_own_or_read_only() -> None:
+    x = nl.asarray(np.arange(6.0).reshape(2, 3))
+    with nl.config(host_copy="allow"):
+        for look in (lambda x: x, lambda x: x.T, lambda x: x[:, ::2]):
+            with nl.symbolic():
+                copy = np.asarray(Described(look(x * 2)))  # What is recorded has no memory yet.
+            assert copy.tolist() == look(np.arange(6.0).reshape(2, 3) * 2).tolist()
+            with pytest.raises(ValueError, match="read-only"):
+                copy[0] = 9
+            y = x * 2
+            seen = np.asarray(Described(look(y)))
+            if seen.flags.writeable:
+                seen[0] = 9
+                y += 1
+                assert (look(y)[0] == 10).all() and (seen[0] == 10).all()
+
+
+def test_what_gives_no_array() -> None:
+    for wrong in (Gives([1, 2]), [Gives(nl.ones(2)), Gives(3)]):
+        with pytest.raises(ValueError, match="__array__ method not producing an array"):
+            nl.asarray(wrong)
+
+
 def test_host_memory_has_no_cuda_interface() -> None:
     x = nl.ones(3)
     assert hasattr(x, "__cuda_array_interface__") == (x.device != "cpu")

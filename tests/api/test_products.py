@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -339,3 +340,32 @@ def test_recorded_products_are_products(
     want = a @ b
     assert got.dtype == want.dtype and got.shape == want.shape
     np.testing.assert_array_equal(got.get(), want)
+
+
+OF_ONE: dict[str, Callable[..., Any]] = {
+    "matmul": lambda xp, x, y: xp.matmul(x[:, None], y[None, :]),
+    "matmul of one": lambda xp, x, y: xp.matmul(x[:1, None], y[None, :1]),
+    "matmul by a vector": lambda xp, x, y: xp.matmul(x[:, None], y[:1]),
+    "dot": lambda xp, x, y: xp.dot(x[:, None], y[None, :]),
+    "dot of vectors": lambda xp, x, y: xp.dot(x[:1], y[:1]),
+    "inner": lambda xp, x, y: xp.inner(x[:, None], y[:, None]),
+    "outer": lambda xp, x, y: xp.outer(x, y),
+    "tensordot": lambda xp, x, y: xp.tensordot(x, y, 0),
+    "einsum": lambda xp, x, y: xp.einsum("i,j->ij", x, y),
+    "einsum, optimized": lambda xp, x, y: xp.einsum("ij,jk->ik", x[:, None], y[None, :], optimize=True),
+    "vdot": lambda xp, x, y: xp.vdot(x[:1], y[:1]),
+    "vecdot": lambda xp, x, y: xp.vecdot(x[:, None], y[:, None]),
+    "multi_dot": lambda xp, x, y: xp.linalg.multi_dot([x[:, None], y[None, :1], x[None, :]]),
+    "kron": lambda xp, x, y: xp.kron(x, y),
+}
+
+
+@pytest.mark.parametrize("char", "efdFDil")
+@pytest.mark.parametrize("name", OF_ONE)
+def test_products_of_one_number_each(name: str, char: str) -> None:
+    """By value: the sign of a zero is another in NumPy's `matmul` than in its `dot`."""
+    for count in (3, 40):
+        x, y = np.resize([-2, 0, 3], count).astype(char), np.resize([0, -1, 0, 5], count).astype(char)
+        want = np.asarray(OF_ONE[name](np, x, y))
+        got = nl.asnumpy(OF_ONE[name](nl, nl.asarray(x), nl.asarray(y)))
+        assert got.dtype == want.dtype and np.array_equal(got, want)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -316,3 +318,49 @@ def test_a_product_that_begins_with_zero_or_infinity(dtype: str, first: float, e
             if dtype != "c8":
                 numbers = want == want
                 np.testing.assert_array_equal(np.signbit(got)[numbers], np.signbit(want)[numbers])
+
+
+NANS = [complex(*parts) for parts in ((math.nan, 1), (2, math.nan), (math.nan, math.nan), (math.nan, 4), (5, math.nan))]
+LOOKS: dict[str, Callable[[Any], Any]] = {
+    "as it is": lambda x: x,
+    "turned": lambda x: x.T,
+    "backwards": lambda x: x[::-1, :, ::-1],
+    "every other": lambda x: x[:, ::2],
+    "axes moved": lambda x: x.transpose(1, 2, 0),
+    "repeated": lambda x: x[:, :1] + x * 0,
+}
+EXTREMES: dict[str, Callable[..., Any]] = {
+    "max": lambda xp, x, axis: xp.max(x, axis),
+    "min": lambda xp, x, axis: x.min(axis=axis),
+    "keepdims": lambda xp, x, axis: xp.max(x, axis, keepdims=True),
+    "fmax": lambda xp, x, axis: xp.fmax.reduce(x, axis),
+    "fmin": lambda xp, x, axis: xp.fmin.reduce(x, axis, keepdims=True),
+    "nanmax": lambda xp, x, axis: xp.nanmax(x, axis),
+    "initial": lambda xp, x, axis: xp.max(x, axis, initial=1 + 2j),
+    "a NaN at first": lambda xp, x, axis: xp.min(x, axis, initial=complex(math.nan, 9)),
+    "where": lambda xp, x, axis: xp.max(x, axis, initial=-9, where=x.real != 5),
+    "out": lambda xp, x, axis: xp.minimum.reduce(x, axis, out=xp.zeros_like(xp.min(x, axis))),
+    "ptp": lambda xp, x, axis: xp.ptp(x, axis),
+    "accumulate": lambda xp, x, axis: xp.maximum.accumulate(x, 1),
+    "reduceat": lambda xp, x, axis: xp.minimum.reduceat(x, [0, 2], 0),
+}
+
+
+@pytest.mark.parametrize("char", "FD")
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("name", EXTREMES)
+def test_of_several_nan_the_first_is_kept(name: str, look: str, char: str) -> None:
+    """NaN of complex numbers differ in their parts."""
+    rng = np.random.default_rng(3)
+    for nans in (0.1, 0.5, 1.0):
+        host = (rng.integers(-2, 3, (3, 4, 40)) + 1j * rng.integers(-2, 3, (3, 4, 40))).astype(char)
+        chosen = rng.random(host.shape) < nans
+        host[chosen] = rng.choice(np.array(NANS, char), int(chosen.sum()))
+        for axis in (None, 0, 1, 2, -1, (0, 2), (1, 2)):
+            want = np.asarray(EXTREMES[name](np, LOOKS[look](host), axis))
+            got = nl.asnumpy(EXTREMES[name](nl, LOOKS[look](nl.asarray(host)), axis))
+            assert got.dtype == want.dtype and got.shape == want.shape
+            np.testing.assert_array_equal(got.real, want.real)
+            np.testing.assert_array_equal(got.imag, want.imag)
+            if want.ndim > 1 and 1 not in want.shape:
+                assert got.strides == want.strides

@@ -116,11 +116,43 @@ class Holder:
 held = np.asarray(Holder(x))
 held[0, 0] = 4
 print(x.tolist(), np.array(Holder(x)).tolist())
+z = np.ones(3)
+part, before = np.asarray(Holder((z + 1)[::-1])), z[1:].copy()
+x[1], z[2] = x[1] + z, 8
+part[0] = 5
+print(part.tolist(), before.tolist(), held.tolist())
+""",
+    "classes that give an array of the program's": """
+import importlib
+class Table:
+    def __init__(self, rows): self.rows = np.asarray(rows, float)
+    def __array__(self, dtype=None, copy=None):
+        return self.rows.astype(dtype) if dtype is not None else self.rows.copy() if copy else self.rows
+class Named(Table):
+    name = "rows"
+class Plain:
+    def __array__(self, dtype=None, copy=None): return importlib.import_module("numpy").arange(3.0)
+t, n = Table([[1, 2], [3, 4]]), Named([[5, 6]])
+print(np.asarray(t).tolist(), np.array(t).tolist(), np.sqrt(t).tolist(), np.add(t, 1).tolist(), np.asarray(n).shape)
+print((np.ones(2) + t).tolist(), (np.ones(2) * n).tolist(), np.concatenate([t, n, np.ones((1, 2))]).tolist())
+print(np.asarray(t, int).dtype, np.mean(t, axis=0), np.asarray([t, t]).shape, np.array(Plain()), np.sum(Plain()))
+print(importlib.import_module("numpy").asarray(t).tolist(), importlib.import_module("numpy").array([n, n]).tolist())
+np.asarray(t)[0, 0] = 9
+np.asarray(t)[:] += 1
+print(t.rows.tolist())
+x = np.zeros((2, 2))
+x[:] = t
+print(x, np.dot(t, t), np.linalg.norm(n), np.where(True, t, 0))
 """,
 }
 
 
-WRITING = ("views share memory", "other dtypes", "described memory")
+WRITING = (
+    "views share memory",
+    "other dtypes",
+    "described memory",
+    "classes that give an array of the program's",
+)
 """Programs that write through what they have seen, which is read-only on a GPU."""
 
 
@@ -146,3 +178,15 @@ def test_views_of_what_lies_on_a_gpu_are_not_written(monkeypatch: pytest.MonkeyP
             x[0] = 1
     with pytest.raises(TypeError, match=r"x\.get\(\)\.view"):
         x.view(A)
+
+
+def test_low_precision_describes_no_memory() -> None:
+    """Its bytes would be described, not what they mean."""
+    code = "lambda x: hasattr(x, '__array_interface__')"
+    asks = {name: eval(code, {"__name__": name}) for name in ("PIL.Image", "a")}
+    for dtype in ("bfloat16", "float8_e4m3fn"):
+        x = numloom.ones(2, dtype)
+        assert not hasattr(x, "__array_interface__")
+        with Server(ServedProgram(also=("a",))):
+            assert not asks["PIL.Image"](x) and not asks["a"](x)
+            assert asks["PIL.Image"](numloom.ones(2)) and asks["a"](numloom.ones(2))

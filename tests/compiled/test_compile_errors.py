@@ -99,10 +99,10 @@ def test_arguments_are_not_changed(function: Callable[..., Any]) -> None:
     assert x.tolist() == X
 
 
-def test_what_is_read_only_otherwise_says_no_more() -> None:
+def test_what_is_read_only_otherwise_names_a_copy() -> None:
     x = nl.asarray(X)
     x.flags.writeable = False
-    with pytest.raises(ValueError, match=r"^output array is read-only$"):
+    with pytest.raises(ValueError, match=r"^output array is read-only: write to a copy of it, x\.copy\(\)$"):
         x += 1
 
 

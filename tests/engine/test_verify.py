@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,13 @@ import numloom as nl
 from apart import stand_in
 from numloom.api import reductions, verifying
 from numloom.api.calling import traced, traced_in_place
+from numloom.array.ndarray import wrap
 from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, F64, ITEMSIZES, LOW
 from numloom.device import registry
 from numloom.engine import evaluate, routines
-from numloom.engine.verify import VerificationError, same_bits
+from numloom.engine.verify import VerificationError, same_bits, same_value
+from numloom.graph.build import leaf
 
 PLACES = {
     "computed": (evaluate, "check_computed"),
@@ -178,6 +181,32 @@ def test_wrong_bits_are_found() -> None:
     same_bits(np.array([1, 85, 0], np.uint8), np.array([255, 1, 0], np.uint8), truth, "x")
     with pytest.raises(VerificationError, match="1 of 3"):
         same_bits(np.array([1, 85, 0], np.uint8), np.array([1, 0, 0], np.uint8), truth, "x")
+
+
+STRIDES = {
+    "one row": ((1, 3), (24, 8), (8, 8)),
+    "one column": ((3, 1), (8, 8), (8, 24)),
+    "nothing": ((0, 3), (24, 8), (8, 0)),
+}
+
+
+@pytest.mark.parametrize("name", STRIDES)
+def test_strides_that_lead_nowhere_are_not_compared(name: str) -> None:
+    shape, *strides = STRIDES[name]
+    device, read = registry.current(), evaluate.leaf_memory
+    host = np.arange(float(prod(shape)))
+    nodes = [leaf(device.upload(host.view(np.uint8)), F64, shape, each) for each in strides]
+    same_value(*nodes, device, read, "x")
+    arrays = [wrap(node) for node in nodes]
+    verifying.compare(*arrays)
+    other = leaf(device.upload((host + 1).view(np.uint8)), F64, shape, strides[1])
+    turned = leaf(device.upload(np.zeros(6).view(np.uint8)), F64, (2, 3), (8, 16))
+    for one, two in ((nodes[0], other), (turned, leaf(turned.buffer, F64, (2, 3), (24, 8)))):
+        if one.size:
+            with pytest.raises(VerificationError):
+                same_value(one, two, device, read, "x")
+            with pytest.raises(VerificationError):
+                verifying.compare(wrap(one), wrap(two))
 
 
 @pytest.mark.parametrize("code", LOW, ids=lambda code: DTYPES[code].name)

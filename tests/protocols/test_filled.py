@@ -187,6 +187,20 @@ def test_an_output_in_place_and_one_that_is_refused() -> None:
         ndimage.label(MASK, output=fixed)
 
 
+@pytest.mark.usefixtures("as_by_default")
+@pytest.mark.parametrize("output", [None, np.int32, nl.int64, np.dtype("u1"), nl.zeros(1, "i2").dtype, "f4", int])
+def test_label_gives_two_things_but_for_an_array(output: Any) -> None:
+    want, count = ndimage.label(MASK, output=output)
+    for own in (np.asarray, nl.asarray):
+        for found, number in (ndimage.label(own(MASK), output=output), ndimage.label(own(MASK), None, output)):
+            assert found.dtype == want.dtype and number == count
+            np.testing.assert_array_equal(nl.asnumpy(found), want)
+        for make in (np.asarray, nl.asarray):
+            given = make(poisoned(want))
+            assert ndimage.label(own(MASK), output=given) == count
+            np.testing.assert_array_equal(nl.asnumpy(given), want)
+
+
 PROGRAM = """
 import numpy as np
 from scipy import ndimage
@@ -195,6 +209,9 @@ labels, grown = np.full((5, 6), 9, np.int32), np.zeros((5, 6), bool)
 print(ndimage.label(mask, output=labels), labels.tolist())
 ndimage.binary_dilation(mask, output=grown)
 print(grown.tolist())
+for output in (np.int32, mask.astype("u1").dtype, "i8", None):
+    found, number = ndimage.label(mask, output=output)
+    print(found.dtype, found.tolist(), number)
 places = np.full((2, 5, 6), -1, np.int32)
 print(ndimage.distance_transform_edt(mask, indices=places, return_indices=True).tolist(), places.tolist())
 """

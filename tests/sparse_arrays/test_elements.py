@@ -86,6 +86,35 @@ def _set(x: Any, key: Any, value: Any) -> Any:
     return x
 
 
+REPEATED: dict[str, tuple[Any, Any]] = {
+    "a place": (([0, 0], [1, 1]), [5, 6]),
+    "by its negative number": (([0, -4], [1, -5]), [5, 6]),
+    "zero at last": (([0, 0, 2], [1, 1, 3]), [5, 0, 7]),
+    "zero at first": (([0, 0], [1, 1]), [0, 5]),
+    "a row": (([2, 2], slice(None)), np.arange(1, 13).reshape(2, 6)),
+    "a column": ((slice(None), [3, 3]), np.arange(1, 9).reshape(4, 2)),
+    "a grid": (([[1], [1]], [4, 4]), [[1, 2], [3, 4]]),
+    "many": (tuple(np.random.default_rng(6).integers(0, 4, (2, 60))), np.arange(1, 61)),
+}
+
+
+@pytest.mark.parametrize("kind", ["array", "matrix"])
+@pytest.mark.parametrize("format", ["csr", "csc", "lil", "dok"])
+@pytest.mark.parametrize("name", REPEATED)
+def test_of_a_place_that_is_written_repeatedly_the_last_counts(name: str, format: str, kind: str) -> None:
+    key, values = REPEATED[name]
+    for seed in (3, 4):
+        a, b = pair((4, 6), "i8", format, kind, seed)
+        for given in (values, np.asarray(values), nl.asarray(values)):
+            c, d = a.copy(), b.copy()
+            c[key], d[key] = given, np.asarray(nl.asnumpy(given))
+            same(c, d)
+            want = d.toarray()
+            assert programs.as_numpy(c.toarray()).tolist() == want.tolist()
+            if name == "a place":
+                assert want[0, 1] == 6
+
+
 @pytest.mark.parametrize("format", ["csr", "csc", "coo"])
 @pytest.mark.parametrize("dtype", ["f4", "i8", "c16"])
 def test_diagonals_are_set(format: str, dtype: str) -> None:

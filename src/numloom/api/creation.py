@@ -680,6 +680,7 @@ def _linspace_arrays(
     start: Any, stop: Any, num: int, endpoint: bool, retstep: bool, dtype: Any, axis: int, ours: bool
 ) -> Any:
     """`linspace` between arrays: on the host where they lie there."""
+    refuse_other_order(dtype)
     if not ours:
         values, step = np.linspace(start, stop, num, endpoint, True, dtype, axis)  # type: ignore[call-overload]
         result = from_host(values)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.creation import array
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray
 from numloom.base.dtypes import DTYPES, LOW, refuse_other_order
@@ -68,7 +69,7 @@ def _delivered(found: Any) -> Any:
         return found if not isinstance(found, np.generic) else asarray(found)
     if found.dtype.names is not None:
         return {name: _delivered(found[name]) for name in found.dtype.names}
-    return asarray(found)
+    return array(found)
 
 
 def mapped(host: np.memmap[Any, Any]) -> memmap:
@@ -605,7 +606,9 @@ class memmap(np.lib.mixins.NDArrayOperatorsMixin):
         return (self[k] for k in range(len(self)))
 
     def __getitem__(self, index: Any) -> Array:
-        return asarray(np.asarray(self._map[_host_index(index)]))
+        found = self._map[_host_index(index)]
+        # What NumPy copies may be written whatever its byte order; `asarray` says of a view that it may not.
+        return asarray(np.asarray(found)) if isinstance(found, np.memmap) else array(np.asarray(found))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._map[_host_index(index)] = _host(value)

@@ -164,6 +164,13 @@ def defers_to(value: Any) -> bool:
 # ---------------------------------------------------------------- flags
 
 
+def _may_write(base: Any) -> bool:
+    """Whether an array over this may be written: over nothing, an array, or a buffer of the host."""
+    if type(base) is ndarray:
+        return bool(base.writeable)
+    return base is None or not memoryview(base).readonly
+
+
 class flagsobj:
     """Flags of an array, as attributes and by NumPy's names and letters in brackets."""
 
@@ -206,8 +213,7 @@ class flagsobj:
 
     @writeable.setter
     def writeable(self, value: bool) -> None:
-        base = self._array.base
-        if value and base is not None and not base.writeable:
+        if value and not _may_write(self._array.base):
             raise ValueError("cannot set WRITEABLE flag to True of this array")
         self._array.writeable = bool(value)
 

@@ -23,6 +23,7 @@ except ImportError:
 
 from numloom.api.calling import ElementwiseCall, traced, traced_in_place
 from numloom.api.description import described
+from numloom.api.extremes import EXTREMES, extreme
 from numloom.api.running import deliver
 from numloom.api.subscripts import apply_at
 from numloom.array.convert import asarray, stands_aside
@@ -445,7 +446,7 @@ class ufunc(ElementwiseCall):
             plain = self._plain.get(node.code)
             if plain is not None and (len(axes) == 1 or self.__name__ in _REORDERABLE):
                 op_def, loop, code = plain
-                return deliver(build.reduce(op_def, build.cast(node, loop), axes, keepdims, code), (array,))
+                return deliver(_combined(op_def, build.cast(node, loop), axes, keepdims, code), (array,))
         codes = self._reduction_codes(node.code, dtype, out)
         if out is not None and initial is NO_VALUE and isinstance(self.identity, float) and out.dtype.kind in "biu":
             # NumPy begins in the output's memory: what that makes of -inf is where it begins.
@@ -492,7 +493,7 @@ class ufunc(ElementwiseCall):
                 node = build.binary_scalar(self._op_def, node, abs(value))
         if not node.size:
             return self._reduced_nothing(node, axes, keepdims, code, value)
-        result = build.reduce(op_def, node, axes, keepdims, code) if axes else build.cast(node, code)
+        result = _combined(op_def, node, axes, keepdims, code) if axes else build.cast(node, code)
         if initial is not NO_VALUE and initial is not None:
             first = value if isinstance(value, Node) else build.scalar_as(value, code)
             result = build.cast(build.loop(self._op_def, (first, result), code), code)
@@ -753,6 +754,13 @@ def _one_axis(axis: Any, node: Node, method: str) -> int:
 
 
 _NO_IDENTITY = "reduction operation '{}' does not have an identity, so to use a where mask one has to specify 'initial'"
+
+
+def _combined(op_def: ReductionDef, node: Node, axes: tuple[int, ...], keepdims: bool, code: int) -> Node:
+    """A reduction over axes of a value that has elements."""
+    if op_def.name in EXTREMES and KINDS[node.code] == "c":
+        return build.cast(extreme(op_def, node, axes, keepdims), code)
+    return build.reduce(op_def, node, axes, keepdims, code)
 
 
 def _lines(node: Node, axes: tuple[int, ...]) -> Node:

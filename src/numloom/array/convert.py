@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from numloom.array import about
+from numloom.array.asked import NO_ARRAY, asked_for_arrays
 from numloom.array.devices import another, device_at, is_asked_by_us, made_on, moved
 from numloom.array.hostcopy import host_copy
 from numloom.array.ndarray import bind, construct, later, ndarray, node_of, view_of, wrap
@@ -112,7 +113,7 @@ def asarray(
     if type(a) in _NUMBERS or isinstance(a, np.generic):
         return from_number(a, code)
     if isinstance(a, np.ndarray):
-        return from_host(a, code, order)
+        return _seen(a, code, order, copy)
     if isinstance(a, (list, tuple)):
         if _short is not None and order in "KC" and (type(a) is list or type(a) is tuple):
             known = _short.array_of(a, code)
@@ -122,7 +123,7 @@ def asarray(
             return _converted(_computed(from_host(host)), dtype, order, None)
         parts = _our_leaves(a)
         if parts is None:
-            return from_host(np.asarray(a, None if code < 0 else DTYPES[code]), code, order, a)
+            return _by_numpy(a, dtype, code, order, copy)
         return _converted(_gathered(a, parts), dtype, order, None)
     if (meant := stood_for(a)) is not None:
         return _converted(meant, dtype, order, copy)
@@ -131,7 +132,30 @@ def asarray(
     if hasattr(a, "__dlpack__") and hasattr(a, "__dlpack_device__") and not hasattr(a, "__array_interface__"):
         shared = from_dlpack(a)
         return _converted(shared, dtype, order, copy)
-    return from_host(np.asarray(a, None if code < 0 else DTYPES[code]), code, order, a)
+    return _by_numpy(a, dtype, code, order, copy)
+
+
+def _by_numpy(a: Any, dtype: Any, code: int, order: str, copy: bool | None) -> Array:
+    """An array of what NumPy makes one of, or of objects whose ``__array__`` gives ours, which it refuses."""
+    try:
+        host = np.asarray(a, None if code < 0 else DTYPES[code])
+    except ValueError as error:
+        if str(error) != NO_ARRAY:
+            raise
+        return asarray(asked_for_arrays(a), dtype, order, copy=copy)
+    return from_host(host, code, order, a) if isinstance(a, (list, tuple)) else _seen(host, code, order, copy, a)
+
+
+def _seen(host: Host, code: int, order: str, copy: bool | None, given: Any = NOTHING) -> Array:
+    """A copy of a NumPy array, in which nothing is written where its byte order is another one and NumPy's is a view.
+
+    Whoever writes there means the file or the table, which a copy in the machine's order would not tell.
+    """
+    result = from_host(host, code, order, given)
+    if not host.dtype.isnative and code < 0 and not copy:
+        lies = host.flags
+        result.writeable = not (order in "KA" or (lies.c_contiguous if order == "C" else lies.f_contiguous))
+    return result
 
 
 def stood_for(a: Any) -> Array | None:
@@ -466,6 +490,12 @@ def to_numpy(array: Array, dtype: Any = None, copy: bool = False) -> Host:
     return host_array(array, dtype, copy or None)
 
 
+def refuse_low(array: Array) -> None:
+    """Raise AttributeError for what ``__array_interface__`` knows the bytes of, and not the meaning."""
+    if array.code in LOW:
+        raise AttributeError(f"'numloom.ndarray' object of {array.dtype} has no attribute '__array_interface__'")
+
+
 def array_interface(array: Array) -> dict[str, Any]:
     """``__array_interface__``; the memory is pinned for the life of the storage. Of a GPU's or tree's it is a copy.
 
@@ -474,14 +504,14 @@ def array_interface(array: Array) -> dict[str, Any]:
     AttributeError
         For bfloat16 and float8, of which it knows the bytes only: who asks for it takes ``__array__`` then.
     """
-    if array.code in LOW:
-        raise AttributeError(f"'numloom.ndarray' object of {array.dtype} has no attribute '__array_interface__'")
+    refuse_low(array)
     described: dict[str, Any] = {"shape": array.shape, "typestr": array.dtype.str, "version": 3}
     discrete = device_at(array).discrete
     if discrete or array.storage.value.tree:
         if discrete and config.host_copy == "raise":
             raise AttributeError("'numloom.ndarray' object has no attribute '__array_interface__'")
         host = np.ascontiguousarray(host_array(array)).reshape(array.shape)
+        host.flags.writeable = False  # What is written to a copy would be lost.
         return {**described, "data": host, "strides": host.strides}
     node = pin(array.storage)
     contiguous = is_c_contiguous(array.shape, array.strides, array.itemsize)
@@ -805,13 +835,16 @@ def host_numbers(value: Any) -> Any:
 
 
 def over_host(host: Host, base: Any) -> Array:
-    """An array over memory of the host that `base` holds, read-only where NumPy may not write; on a GPU a copy."""
+    """An array over memory of the host that `base` holds, read-only where NumPy may not write; on a GPU a copy.
+
+    So is one of the other byte order, in which nothing is written, since the memory would not be.
+    """
     if not host.size or not host.dtype.isnative or registry.current().discrete:
         result = from_host(host)
     else:
         result = over(host.__array_interface__["data"][0], host.dtype, host.shape, host.strides, host)
         result.base = base
-    result.writeable = host.flags.writeable
+    result.writeable = host.flags.writeable and host.dtype.isnative
     return result
 
 

@@ -425,12 +425,14 @@ _ELEMENT = (
     "give a view of that array, x[1, ...] or x[1:2] rather than x[1], or asarray(x[1]) where the number alone is meant"
 )
 
+_READ_ONLY = "read-only: write to a copy of it, x.copy()"
+
 
 def read_only(array: Any, what: str) -> TypeError | ValueError:
     """Why an array is not written to; of an element and of what stands for an argument, what to write instead."""
     value = array.storage.value
     if value.kind != SYMBOL:
-        return TypeError(f"{what} is {_ELEMENT}") if array.is_scalar else ValueError(f"{what} is read-only")
+        return TypeError(f"{what} is {_ELEMENT}") if array.is_scalar else ValueError(f"{what} is {_READ_ONLY}")
     name = value.attr.name
     return ValueError(
         f"{what} is read-only: {name} stands for what the function is given, which it does not change; write "

@@ -81,10 +81,25 @@ def check_computed(roots: Sequence[Node], expected: Sequence[Host | None], devic
 
 def same_value(got: Node, want: Node, device: Any, read: Reader, what: str) -> None:
     """Compare two computed values."""
-    form = (got.code, got.shape, got.strides)
-    if form != (want.code, want.shape, want.strides):
-        raise VerificationError(f"{what}: dtype code, shape and strides {form}, in full {want}")
+    forms = [(node.code, node.shape, strides_that_count(node.shape, node.strides)) for node in (got, want)]
+    if forms[0] != forms[1]:
+        raise VerificationError(f"{what}: dtype code, shape and strides {forms[0]}, in full {forms[1]}")
     same_bits(read(got, device), read(want, device), got.code, what)
+
+
+def strides_that_count(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
+    """Strides by which elements are reached: 0 of axes that have one, and of all where there are none.
+
+    The others follow from how a value was made, and ways that give the same array differ in them.
+
+    Examples
+    --------
+    >>> strides_that_count((3, 1, 2), (16, 8, 8)), strides_that_count((2, 0), (8, 8))
+    ((16, 0, 8), (0, 0))
+    """
+    if 0 in shape:
+        return (0,) * len(shape)
+    return tuple([stride if extent > 1 else 0 for extent, stride in zip(shape, strides, strict=True)])
 
 
 def same_bits(got: Host, want: Host, code: int, what: str) -> None:
@@ -112,4 +127,12 @@ def same_bits(got: Host, want: Host, code: int, what: str) -> None:
         raise VerificationError(f"{what}: {at.size} of {one.size} numbers differ: {shown}")
 
 
-__all__ = ["VerificationError", "check_computed", "computed_apart", "is_unset", "same_bits", "same_value"]
+__all__ = [
+    "VerificationError",
+    "check_computed",
+    "computed_apart",
+    "is_unset",
+    "same_bits",
+    "same_value",
+    "strides_that_count",
+]

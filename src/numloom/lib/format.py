@@ -25,8 +25,8 @@ from numpy.lib.format import (
     write_array_header_2_0,
 )
 
+from numloom.api.creation import array
 from numloom.api.io import as_meant, as_written, mapped, to_file
-from numloom.array.convert import asarray
 from numloom.base.integers import as_integers
 
 Array = Any
@@ -59,7 +59,7 @@ def read_array(
 ) -> Array:
     """The array that an open file holds from here on; parameters as of `numpy.lib.format.read_array`."""
     found = numpy_format.read_array(fp, allow_pickle, pickle_kwargs, max_header_size=max_header_size)
-    return asarray(as_meant(found))
+    return array(as_meant(found))
 
 
 def open_memmap(

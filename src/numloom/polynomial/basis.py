@@ -24,7 +24,7 @@ from numloom.api.elementwise import exp, multiply, sqrt
 from numloom.api.joining import concatenate
 from numloom.api.manipulation import moveaxis
 from numloom.api.products import dot, tensordot
-from numloom.array.convert import asarray, host_numbers
+from numloom.array.convert import asarray, from_host, host_numbers
 from numloom.array.ndarray import ndarray
 from numloom.array.views import constant_of, in_tree
 from numloom.base.dtypes import limits_of
@@ -43,7 +43,9 @@ def coefficients_of(c: Any) -> Array:
 
 def delivered(found: Any) -> Any:
     """What NumPy made of coefficients, as arrays on the device; tuples stay tuples."""
-    return tuple(map(delivered, found)) if isinstance(found, tuple) else asarray(found)
+    if isinstance(found, tuple):
+        return tuple(map(delivered, found))
+    return from_host(found) if isinstance(found, np.ndarray) else asarray(found)
 
 
 class Basis:

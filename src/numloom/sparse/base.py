@@ -18,12 +18,12 @@ import numpy as np
 import scipy.sparse
 
 from numloom.api import elementwise
-from numloom.array.convert import asarray
+from numloom.array.convert import asarray, from_host
 from numloom.array.ndarray import ndarray
 from numloom.base.integers import as_integer, is_integer
 from numloom.base.tracebacks import answer_for
 from numloom.sparse import axes, combining, device, functions, host
-from numloom.sparse.where import CLASSES, in_tree, on_device, refuse_dtype
+from numloom.sparse.where import CLASSES, in_order, in_tree, on_device, refuse_dtype
 
 _REFLECTED = {
     operator.add: "__radd__",
@@ -561,10 +561,10 @@ class SparseBase:
         return left._apply("minimum", right)
 
     def sum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-        return self._delivered("sum", out, _axis(axis), dtype)
+        return self._delivered("sum", out, _axis(axis), in_order(dtype))
 
     def mean(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-        return self._delivered("mean", out, _axis(axis), dtype)
+        return self._delivered("mean", out, _axis(axis), in_order(dtype))
 
     def _delivered(self, name: str, out: Any, *args: Any) -> Any:
         found = self._apply(name, *args)
@@ -867,7 +867,7 @@ def _identity(x: Any) -> tuple[Any, ...]:
 
 
 def _either(ours: Any, x: Any) -> Any:
-    return asarray(x) if ours is None else ours
+    return from_host(x) if ours is None else ours
 
 
 def _leaves(given: Any) -> Iterator[Any]:

@@ -11,7 +11,7 @@ from numloom.random.generator import Generator
 from numloom.random.legacy import RandomState
 from numloom.sparse import combining, host
 from numloom.sparse.base import SparseBase
-from numloom.sparse.where import on_device
+from numloom.sparse.where import in_order, on_device
 
 
 def eye_array(m: int, n: int | None = None, *, k: int = 0, dtype: Any = float, format: str | None = None) -> Any:
@@ -23,16 +23,19 @@ def eye_array(m: int, n: int | None = None, *, k: int = 0, dtype: Any = float, f
     >>> np.sparse.eye_array(2).toarray().tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
+    dtype = in_order(dtype)
     return host.call(scipy.sparse.eye_array, m, n, k=k, dtype=dtype, format=format)
 
 
 def eye(m: int, n: int | None = None, k: int = 0, dtype: Any = float, format: str | None = None) -> Any:
     """A sparse matrix with ones on diagonal `k`."""
+    dtype = in_order(dtype)
     return host.call(scipy.sparse.eye, m, n, k, dtype, format)
 
 
 def identity(n: int, dtype: Any = "d", format: str | None = None) -> Any:
     """The identity as a sparse matrix."""
+    dtype = in_order(dtype)
     return host.call(scipy.sparse.identity, n, dtype, format)
 
 
@@ -47,6 +50,7 @@ def diags_array(
     >>> np.sparse.diags_array([[1.0, 2.0], [5.0]], offsets=[0, 1]).toarray().tolist()
     [[1.0, 5.0], [0.0, 2.0]]
     """
+    dtype = in_order(dtype)
     if on_device():
         found = combining.diagonals(diagonals, offsets, shape, format, dtype)
         if found is not NotImplemented:
@@ -62,6 +66,7 @@ def _diags_array(diagonals: Any, **options: Any) -> Any:
 
 def diags(diagonals: Any, offsets: Any = 0, shape: Any = None, format: str | None = None, dtype: Any = None) -> Any:
     """A sparse matrix of its diagonals."""
+    dtype = in_order(dtype)
     options = {} if dtype is None else {"dtype": dtype}
     return host.call(scipy.sparse.diags, diagonals, offsets, shape, format, **options)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from numloom.array.convert import asarray, from_dlpack
+from numloom.array.convert import asarray, from_dlpack, from_host
 from numloom.array.hostcopy import count
 from numloom.array.ndarray import ndarray
 from numloom.base.config import config
@@ -37,8 +37,9 @@ def to_ours(host: Host) -> Any:
     """A NumPy array that nobody else will write as ours: over the same memory where the device sees it."""
     if type(host) is not np.ndarray:
         host = np.asarray(host)
-    if registry.current().discrete or host.nbytes <= _SMALL or not host.flags.writeable or not host.flags.aligned:
-        return asarray(host)
+    flags = host.flags
+    if registry.current().discrete or host.nbytes <= _SMALL or not (flags.behaved and host.dtype.isnative):
+        return from_host(host)
     return from_dlpack(host)
 
 
@@ -110,7 +111,7 @@ class GivenArrays:
         start, size = _address(host)
         for address, nbytes in self._ranges:
             if start < address + nbytes and address < start + size:
-                return asarray(host)
+                return from_host(host)
         return to_ours(host)
 
 

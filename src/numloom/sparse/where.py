@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from numloom.array.ndarray import ndarray, node_of
+from numloom.base.dtypes import refuse_other_order
 from numloom.device import registry
 from numloom.graph.node import register, tracing
 
@@ -28,6 +29,12 @@ def refuse_dtype(name: str, dtype: Any) -> None:
     """Raise ValueError for a dtype that a class of sparse arrays does not have."""
     if np.dtype(dtype).char not in SUPPORTED:
         raise ValueError(f"{name} does not support dtype {np.dtype(dtype)}: use float32 or float64")
+
+
+def in_order(dtype: Any) -> Any:
+    """A dtype that a result is asked for in; TypeError for one of the other byte order, which SciPy would drop."""
+    refuse_other_order(dtype)
+    return dtype
 
 
 def on_device() -> bool:
@@ -71,4 +78,4 @@ def forced(device_way: bool) -> Iterator[None]:
         _FORCED.reset(token)
 
 
-__all__ = ["CLASSES", "forced", "in_tree", "on_device", "refuse_dtype"]
+__all__ = ["CLASSES", "forced", "in_order", "in_tree", "on_device", "refuse_dtype"]

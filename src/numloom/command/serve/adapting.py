@@ -5,9 +5,12 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable
-from types import BuiltinFunctionType
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
+import numpy as np
+
+from numloom.array.ndarray import ndarray
 from numloom.base import later
 from numloom.command.serve.crossing import OURS, Crossing, kinds_of
 
@@ -66,6 +69,20 @@ class Adaptation:
         inherited = isinstance(owner, type) and name not in vars(owner)
         self._before.append((owner, name, None if inherited else getattr(owner, name)))
         setattr(owner, name, function)
+
+
+def give_numpys(kind: Any) -> None:
+    """Let a class of the program give NumPy's array for itself: NumPy refuses ours, which its method may give."""
+    method = getattr(kind, "__dict__", {}).get("__array__")
+    if not isinstance(method, FunctionType):
+        return
+
+    @functools.wraps(method)
+    def array(self: Any, *args: Any, **options: Any) -> Any:
+        found = method(self, *args, **options)
+        return np.asarray(found) if type(found) is ndarray else found
+
+    kind.__array__ = array
 
 
 def _method(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -255,7 +255,7 @@ class Crossing:
             if np.may_share_memory(host, copy) and host.size:
                 self.frozen = True
                 for one in (array, array.base):
-                    if one is not None:
+                    if type(one) is ndarray:  # and no buffer of the host
                         one.writeable = False
                 host = np.ndarray.view(host)  # a class of the program may have a view of its own
                 host.flags.writeable = False

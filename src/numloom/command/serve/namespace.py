@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from numloom.array.convert import refuse_low
 from numloom.array.ndarray import bind, ndarray
 from numloom.base import later
-from numloom.command.serve.adapting import Adaptation
+from numloom.command.serve.adapting import Adaptation, give_numpys
 from numloom.command.serve.crossing import HOST, ODD, Crossing, asked, begin_again, held, kinds_of, odd_one
 from numloom.command.serve.dispatch import CALLS, WRITTEN, Dispatcher, ServedFunction, Ufunc, told
 from numloom.command.serve.ledger import NUMPY
@@ -146,7 +147,7 @@ class Server:
         self.ledger = self.dispatcher.ledger
         self._modules: dict[str, Namespace] = {}
         self._adaptation = Adaptation()
-        self._interception = Interception(program, self.module, self._adaptation.meet)
+        self._interception = Interception(program, self.module, self._adaptation.meet, give_numpys)
         self._before: dict[str, Any] = {}
         self._special = self._specials()
 
@@ -348,6 +349,7 @@ class Server:
 
         Others are handed memory by ``__array__``, which counts it, and NumPy itself would ask for this first.
         """
+        refuse_low(array)
         first, own = self.program.caller()
         asks = "" if first is None else str(first.f_globals.get("__name__"))
         if first is not None and (first is own or asks in DESCRIBED_TO_WHOLLY):
@@ -391,8 +393,11 @@ def _is_array_class(value: Any) -> bool:
 
 
 def _defers_to(value: Any) -> bool:
-    """Whether an operator leaves the answer to the other operand, as NumPy's arrays do."""
-    return bool(kinds_of((value,)) & ODD) and not isinstance(value, (list, tuple, str))
+    """Whether an operator leaves the answer to the other operand, as NumPy's arrays do; what is just read is read."""
+    if isinstance(value, (list, tuple, str)) or not kinds_of((value,)) & ODD:
+        return False
+    kind = type(value)
+    return not hasattr(kind, "__array__") or hasattr(kind, "__array_ufunc__") or hasattr(kind, "__array_priority__")
 
 
 def _ours(path: str) -> Any:

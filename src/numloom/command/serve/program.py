@@ -92,21 +92,34 @@ class Interception:
         The module to give, by NumPy's name of it.
     meet : callable
         Is told the name of every library that the program imports.
+    made : callable
+        Is given every class of the program, when that is made.
 
     Notes
     -----
     `builtins.__import__` stands behind every ``import`` statement, and is told the namespace of the module that
-    imports. `importlib.import_module` does not pass here: it gives NumPy itself to everybody.
+    imports. `importlib.import_module` does not pass here: it gives NumPy itself to everybody. In the same way
+    `builtins.__build_class__` stands behind every ``class`` statement.
     """
 
-    def __init__(self, program: ServedProgram, serve: Callable[[str], ModuleType], meet: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        program: ServedProgram,
+        serve: Callable[[str], ModuleType],
+        meet: Callable[[str], None],
+        made: Callable[[Any], None],
+    ) -> None:
         self.program = program
         self.serve = serve
         self.meet = meet
+        self.made = made
         self._before: Any = None
+        self._build: Any = None
 
     def __enter__(self) -> Interception:
         before = self._before = builtins.__import__
+        build = self._build = builtins.__build_class__
+        made = self.made
         program, serve, meet = self.program, self.serve, self.meet
 
         def __import__(
@@ -125,8 +138,15 @@ class Interception:
                 meet(top)
             return module
 
+        def __build_class__(body: Any, name: str, /, *bases: Any, **options: Any) -> Any:
+            kind = build(body, name, *bases, **options)
+            if program.owns(body.__globals__):
+                made(kind)
+            return kind
+
         builtins.__import__ = __import__
+        builtins.__build_class__ = __build_class__
         return self
 
     def __exit__(self, *error: object) -> None:
-        builtins.__import__ = self._before
+        builtins.__import__, builtins.__build_class__ = self._before, self._build

@@ -13,6 +13,7 @@ import numpy as np
 
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray
+from numloom.base.dtypes import refuse_other_order
 from numloom.interop.filling import FILLED, Filling
 
 
@@ -90,6 +91,8 @@ def call(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str,
     def prepared(name: str, value: Any) -> Any:
         if name in FILLED and isinstance(value, (tuple, ndarray)):
             return filling.lend(value)
+        if isinstance(value, np.dtype) or (isinstance(value, str) and value.startswith(("<", ">"))):
+            refuse_other_order(value)
         if not isinstance(value, ndarray):
             return to_host(value)
         if id(value) not in copies:

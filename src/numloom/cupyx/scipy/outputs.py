@@ -8,6 +8,7 @@ import numpy as np
 
 import numloom as nl
 from numloom.array.ndarray import ndarray
+from numloom.base.dtypes import refuse_other_order
 
 Array = Any
 
@@ -28,6 +29,7 @@ def dtype_of(output: Any, array: Array) -> np.dtype[Any]:
     if output is None:
         return array.dtype
     if not isinstance(output, ndarray):
+        refuse_other_order(output)
         return nl.dtype(output)
     if output.shape != array.shape:
         raise RuntimeError(f"output shape not correct: it is {output.shape}, the input's is {array.shape}")
