@@ -127,15 +127,15 @@ def test_a_hundred_thousand_operations() -> None:
 
 
 def test_a_metric_that_nobody_reads_stays_bounded() -> None:
-    from numloom.graph.node import live_nodes, register
+    from numloom.graph.node import live_nodes
 
     x = array(100)
     metric = nl.asarray(np.zeros(()))
     for _ in range(2000):
         x = x * 0.99
         metric = metric + x.sum()
-        assert len(live_nodes()) < 2000
-    assert register.recorded <= 2 * nl.config.max_pending + 8
+        # Some of them are computed at once, and count as recorded until something runs.
+        assert len(live_nodes()) <= nl.config.max_pending + 8
     assert float(metric) > 0
 
 
