@@ -4,6 +4,7 @@
 None where it is not for here.
 """
 
+from cpython.float cimport PyFloat_Check
 from libc.stdint cimport int64_t, intptr_t
 from libc.string cimport memcpy
 
@@ -106,7 +107,7 @@ cdef Py_ssize_t take_list(object items, Py_ssize_t count) except -2:
             whole[count] = False
         elif code == WEAK_INT or code == I64:
             whole[count] = True
-        elif isinstance(item, float):  # NumPy's float64
+        elif PyFloat_Check(item):  # NumPy's float64
             number[0] = <double>item
             whole[count] = False
         else:
@@ -125,7 +126,6 @@ cpdef object array_of(object items, int wanted):
     cdef bint integers = True, ours = False
     cdef int64_t integer
     cdef int code
-    cdef tuple shape
     if not rows or rows > MOST_LISTED or watchers or learning() or not is_host():
         return None
     kind = type(items[0])
@@ -138,12 +138,10 @@ cpdef object array_of(object items, int wanted):
                 return None
             width = count - before
             before = count
-        shape = one_tuple((rows, width))
     else:
         count = take_list(items, 0)
         if count < 0:
             return None
-        shape = one_tuple((count,))
     for place in range(count):
         integers = integers and whole[place]
     code = I64 if integers else F64
@@ -162,7 +160,7 @@ cpdef object array_of(object items, int wanted):
     for place in range(rows):
         item = items[place]
         ours = ours or type(item) is ndarray or holds_ours(item)
-    return stored((current() if near is None else near).pool, count, code, shape, ours)
+    return stored((current() if near is None else near).pool, count, code, rows, width, ours)
 
 
 cdef bint holds_ours(object row):
@@ -174,10 +172,13 @@ cdef bint holds_ours(object row):
     return False
 
 
-cdef ndarray stored(Pool pool, Py_ssize_t count, int code, tuple shape, bint ours):
-    """The first numbers of `listed` as an array in memory of the host; it is a result where some of them are `ours`."""
+cdef ndarray stored(Pool pool, Py_ssize_t count, int code, Py_ssize_t rows, Py_ssize_t width, bint ours):
+    """The first numbers of `listed`, in rows if they have a width, as an array in memory of the host.
+
+    It is a result where some of them are `ours`.
+    """
     cdef double number[MOST_LISTED]
-    memcpy(number, listed, count * sizeof(double))  # Allocating may run finalisers, and so this.
+    memcpy(number, listed, count * sizeof(double))  # Before memory is asked for, when others may list theirs.
     cdef Buffer buffer = pool.allocate(count * sizeof(double))
     memcpy(<void*><intptr_t>buffer.ptr, number, count * sizeof(double))
-    return wrap(new_value(buffer, code, shape, ours))
+    return wrap(new_value(buffer, code, one_tuple((count,) if width < 0 else (rows, width)), ours))

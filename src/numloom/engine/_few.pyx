@@ -19,12 +19,14 @@ from numloom.engine._ready cimport (
     simplify,
 )
 from numloom.engine._unplanned cimport run_one
+from numloom.engine.guard cimport Guard
 from numloom.engine.look cimport is_quiet
 from numloom.graph.build cimport one_tuple
 from numloom.graph.node cimport Node, Register, new_node
 from numloom.graph.replay cimport learning
 
 from numloom.base.dtypes import DTYPES, F32 as _F32, F64 as _F64
+from numloom.engine.guard import guard as _guard
 from numloom.graph import node as _node
 
 cdef enum:
@@ -37,6 +39,7 @@ cdef enum:
 cdef int LEAF = _node.LEAF, OP = _node.OP, REDUCE = _node.REDUCE
 cdef int F32 = _F32, F64 = _F64
 cdef Register register = _node.register
+cdef Guard guard = _guard
 cdef int alignments[32]
 for _code, _dtype in enumerate(DTYPES):
     alignments[_code] = _dtype.alignment
@@ -128,10 +131,11 @@ cdef Node operate_on_few(
     cdef Operand* given
     cdef Pool pool
     cdef Buffer buffer
+    cdef Buffer first_read = None, read = None  # Held: while memory is asked for, others may write to these arrays.
     cdef Node node
     cdef tuple shape, strides
     cdef Py_ssize_t axis, size = 1
-    cdef int k, nin = 1 if alone else 2, code, loop_code
+    cdef int k, nin = 1 if alone else 2, code, loop_code, out
     cdef void* cast
     cdef bint dense
     shape = left_shape if alone or not right_shape else right_shape if not left_shape else common_shape(left_shape, right_shape)
@@ -181,32 +185,38 @@ cdef Node operate_on_few(
             spread(&space, 0, left_shape, left_strides)
         else:
             spread(&space, 1, right_shape, right_strides)
-        start[k] = <char*><intptr_t>(<Buffer>node.buffer).ptr + (first.offset if k == 0 else second.offset)
+            first_read = read
+        read = node.buffer
+        start[k] = <char*><intptr_t>read.ptr + (first.offset if k == 0 else second.offset)
         if not is_aligned(start[k], &space, k, alignments[code]):
             return None
         if cast is not NULL:
             convert_all(&space, k, size, <Loop>cast, &start[k], <char*>packed[k], itemsize_of(loop_code))
+    out = way.out
     try:
-        buffer = pool.allocate(size * itemsize_of(way.out))
+        buffer = pool.allocate(size * itemsize_of(out))
     except MemoryError:  # Which belongs to the value, when somebody looks at that.
         return None
     start[nin] = <char*><intptr_t>buffer.ptr
     node = None
-    if left is not None and shape is left_shape and is_dense(shape, left_strides, itemsize_of(way.out)):
+    if left is not None and shape is left_shape and is_dense(shape, left_strides, itemsize_of(out)):
         strides = left_strides
-    elif not alone and right is not None and shape is right_shape and is_dense(shape, right_strides, itemsize_of(way.out)):
+    elif not alone and right is not None and shape is right_shape and is_dense(shape, right_strides, itemsize_of(out)):
         strides = right_strides
     else:
-        node = new_value(buffer, way.out, shape, True)
+        node = new_value(buffer, out, shape, True)
         strides = node.strides
     if node is None:
-        node = new_node(LEAF, None, (), way.out, shape, strides, size, 0)
+        node = new_node(LEAF, None, (), out, shape, strides, size, 0)
         node.buffer = buffer
         node.result = True
     spread(&space, nin, shape, strides)
     simplify(space)
+    way = way_of(op_def, first.code, ALONE if alone else second.code)  # Others may have its place in the table by now.
+    if way is NULL:
+        return None
     if way.loop is not NULL:
-        run_operation(<Loop>way.loop, way.data, start, space, itemsize_of(way.out))
+        run_operation(<Loop>way.loop, way.data, start, space, itemsize_of(out))
         return node
     for k in range(nin):  # These go over elements that lie one after the other.
         loop_code = way.loop_first if k == 0 else way.loop_second
@@ -232,7 +242,7 @@ cdef Node multiply_few(
     cdef Py_ssize_t vector_step = <Py_ssize_t>right_strides[0]
     cdef bint fast
     cdef Pool pool
-    cdef Buffer buffer
+    cdef Buffer buffer, left_read, right_read  # Held, as above.
     if (code != F64 and code != F32) or count != <Py_ssize_t>right_shape[0] or register.trees:
         return None
     if not 0 < rows * count <= MOST_PRODUCTS or count > MOST_DOTTED_ROW:
@@ -249,12 +259,14 @@ cdef Node multiply_few(
     pool = near_pool()
     if pool is None:
         return None
+    left_read = left.buffer
+    right_read = right.buffer
     try:
         buffer = pool.allocate(rows * itemsize)
     except MemoryError:  # Which belongs to the value, when somebody looks at that.
         return None
-    start[0] = <char*><intptr_t>(<Buffer>left.buffer).ptr + offset
-    start[1] = <char*><intptr_t>(<Buffer>right.buffer).ptr + right_offset
+    start[0] = <char*><intptr_t>left_read.ptr + offset
+    start[1] = <char*><intptr_t>right_read.ptr + right_offset
     start[2] = <char*><intptr_t>buffer.ptr
     if (<intptr_t>start[0] | <intptr_t>start[1] | row_step | step | vector_step) % itemsize:
         return None
@@ -279,13 +291,16 @@ cdef bint run_few(Node node) except -1:
     """Run a value that was just recorded, of which nobody has seen that, if it is one of few elements; whether it ran."""
     if node.size > MOST or not OP <= node.kind <= REDUCE or (<Node>node.args[0]).size > MOST_READ or register.trees:
         return False
-    if near_pool() is None or learning():
+    if guard.owner or near_pool() is None or learning():  # Who runs something now may be at what this is made of.
         return False
     device = near_device()
+    guard.take()
     try:
         return run_one(node, device, device is not current(), False)
     except MemoryError:  # Which belongs to the value, when somebody looks at that.
         return False
+    finally:
+        guard.give()
 
 
 cdef inline bint is_dense(tuple shape, tuple strides, Py_ssize_t itemsize) except -1:

@@ -75,7 +75,7 @@ from numloom.graph.node import (
     unhold,
 )  # fmt: skip
 from numloom.graph.replay import learning, lose, made
-from numloom.graph.tree import concrete, refuse_trees, valued
+from numloom.graph.tree import concrete, refuse_trees
 
 Host = np.ndarray[Any, Any]
 
@@ -143,23 +143,28 @@ def evaluate(nodes: list[Node]) -> None:
         refuse_trees(nodes)
     owned = _guard
     owned.take()
+    between = owned.running
+    owned.running = True
     if not cython.compiled:
         warn_of_threads()
     try:
-        if several():
+        if between:
+            owned.refuse(nodes)
+        elif several():
             run_by_devices(nodes)
         else:
             if many():
                 current().enter()
             run_here(nodes)
     finally:
+        owned.running = between
         owned.give()
 
 
 def evaluate_one(node: Node) -> None:
     """`evaluate` for what is done with a value at once; of other pending work it need not run more than that reads."""
     others = _register.oldest is not node or node.newer is not None
-    if others and node.size <= ELEMENTS and not (_reference or _verify or several() or many()):
+    if others and node.size <= ELEMENTS and not (_reference or _verify or _guard.running or several() or many()):
         _guard.take()
         try:
             if _counters.profiler is None and current() is _device and _run_one(node):
@@ -557,7 +562,8 @@ def after_record(node: Node, now: bool = False) -> None:
     if apart() and not node.tree and together(node) is None and gpu_of(current()) is not home():
         keep_here(node)  # Nothing else says where it belongs.
         return
-    if now or register.recorded > _limit or register.orphan_bytes > register.orphan_limit:
+    over = register.recorded > _limit or register.orphan_bytes > register.orphan_limit
+    if now or (over and not _guard.is_between()):
         if node.tree:  # Which waits, whatever is recorded.
             register.recorded = 0
             evaluate([])
@@ -707,8 +713,14 @@ def copied_out(value: Node, code: int, offset: int, shape: tuple[int, ...], stri
     if high - low > 4 * size * itemsize + 4096 and not any([at % itemsize for at in (offset, *strides)]):
         # A thin view of much memory: gather it on the device first.
         dense_strides = k_strides(shape, [strides], itemsize)
-        from_view = copied(_view_of(value, code, offset, shape, strides), dense_strides, code)
-        run_roots([from_view])
+        from_leaf = leaf(value.buffer, value.code, value.shape, value.strides)
+        from_view = copied(_view(from_leaf, code, offset, shape, strides), dense_strides, code)
+        _guard.take()
+        try:
+            _guard.refuse([from_view] if _guard.running else [])
+            run_roots([from_view])
+        finally:
+            _guard.give()
         value, offset, strides = from_view, 0, dense_strides
     result = array_seen(device, value.buffer, offset, shape, strides, dtype)
     if value.attr is not None:
@@ -864,11 +876,6 @@ def mirror_of(base: Node) -> Any:
     return base.attr
 
 
-def _view_of(value: Node, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Node:
-    from_leaf = leaf(value.buffer, value.code, value.shape, value.strides)
-    return _view(from_leaf, code, offset, shape, strides)
-
-
 def pin_value(pinned: Node, new: Node) -> None:
     """Compute `new`, the next value of memory whose address is exported, into that very memory."""
     place = elsewhere_than(pinned.buffer)
@@ -885,16 +892,8 @@ def pin_value(pinned: Node, new: Node) -> None:
         new.buffer = pinned.buffer
 
 
-def reference_value(node: Node) -> Host:
-    """A value through the reference executor, from the same leaves; the recorded tree stays as it is."""
-    if node.tree:
-        node = valued([node])[0]
-    device = current()
-    return compute([node], lambda leaf_node: leaf_memory(leaf_node, device))[0]
-
-
 __all__ = [
     "after_record", "at_hand", "before_store", "dense_array", "download_layout", "download_value", "element",
     "element_on_host", "evaluate", "leaf_from_host", "mirror_of", "number", "pin_value", "plans_by_settings",
-    "plans_in_use", "reference_value", "synchronize",
+    "plans_in_use", "synchronize",
 ]  # fmt: skip

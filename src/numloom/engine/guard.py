@@ -32,18 +32,23 @@ class Guard:
         How many times the owner took it.
     queue : list of tuple
         Threads that wait for it, in their order, each with a lock that is released when it has the guard.
+    running : bool
+        Whether its owner is in the middle of computing values. What runs in between in the same thread (a hook of
+        memory, a finalizer, a handler of a signal) begins no other run then: `refuse`.
     """
 
-    __slots__ = ("__weakref__", "depth", "owner", "queue")
+    __slots__ = ("__weakref__", "depth", "owner", "queue", "running")
 
     owner: int
     depth: int
     queue: list[Any]
+    running: bool
 
     def __init__(self) -> None:
         self.owner = 0
         self.depth = 0
         self.queue = []
+        self.running = False
 
     def renew(self) -> None:
         """In a child process nobody waits."""
@@ -96,6 +101,20 @@ class Guard:
         self.owner = thread
         self.depth = 1
         turn.release()
+
+    def is_between(self) -> bool:
+        """Whether this thread is in the middle of computing values, so that what is done now is done in between."""
+        return self.running and self.owner == get_ident()
+
+    def refuse(self, nodes: Any) -> None:
+        """Raise RuntimeError if one of these values is asked for in between and is not computed."""
+        for node in nodes:
+            if node.buffer is None:
+                raise RuntimeError(
+                    "a value that is not computed yet is looked at while others are being computed, by what runs in "
+                    "between: a hook of memory, a finalizer, or a handler of a signal. Look at it afterwards, or call "
+                    "nl.evaluate(x) before, where x is that array"
+                )
 
     def acquire(self) -> None:
         """`take`, by the name that locks have elsewhere."""

@@ -17,6 +17,7 @@ from numloom.base.progress import track
 from numloom.device.cpu.hostview import array_at
 from numloom.graph.node import CAST, FILL, GATHER, IOTA, LEAF, LOST, OP, REDUCE, ROUTINE, SCALAR, UPDATE, VIEW, Node
 from numloom.graph.source_location import OUT_OF_BOUNDS
+from numloom.graph.tree import valued
 from numloom.ops.definitions import is_low
 from numloom.ops.reduction_tree import reduce_axes
 
@@ -128,6 +129,13 @@ def _call_routine(call: Any, out: Host, args: list[Host]) -> None:
     op_def.numpy(np.ndarray(shape, DTYPES[code], memory.data, offset, strides), *args[1:], **options)
 
 
+def reference_value(node: Node, device: Any, read: Callable[[Node, Any], Host]) -> Host:
+    """A value through this executor, from the same leaves, which `read` reads; the recorded tree stays as it is."""
+    if node.tree:
+        node = valued([node])[0]
+    return compute([node], lambda leaf: read(leaf, device))[0]
+
+
 def physical_axes(node: Node, axes: tuple[int, ...]) -> tuple[int, ...]:
     """Reduced axes in physical order, slowest first (broadcast axes slowest of all)."""
     return tuple(sorted(axes, key=lambda axis: -abs(node.strides[axis]) if node.strides[axis] else -(1 << 62)))
@@ -141,4 +149,6 @@ def gathered(array: Host, indices: list[Host], axes: tuple[int, ...], position: 
     return np.moveaxis(result, range(len(count)), range(position, position + len(count)))
 
 
-__all__ = ["ITEMSIZES", "compute", "dense_array", "flat_bytes", "gathered", "order_of", "physical_axes"]
+__all__ = [
+    "ITEMSIZES", "compute", "dense_array", "flat_bytes", "gathered", "order_of", "physical_axes", "reference_value",
+]  # fmt: skip
