@@ -27,6 +27,9 @@ class MemoryHook:
     Recorded work takes memory when it runs. What is pending runs before the block begins and before it ends, so that
     the block's own work is counted in it, and at the line that makes it run.
 
+    Methods may read and write arrays. A look at one that is not computed yet raises `RuntimeError` where the hook is
+    called in the middle of a computation.
+
     Examples
     --------
     >>> import numloom as np
