@@ -143,8 +143,11 @@ CHANGES: dict[str, Callable[[dict[str, Any]], None]] = {
 }  # fmt: skip
 
 
+PLACES = [(0, "malloc_before"), (1, "malloc_before"), (2, "malloc_before"), (0, "malloc_after"), (0, "free_before")]
+
+
 class Once:
-    """A hook that does something at one of its calls."""
+    """A hook that does something at one of its calls; `refused` if that is a look, or runs a routine, in between."""
 
     def __init__(self, action: Callable[[], None], at: int, what: str = "malloc_before") -> None:
         self.action = action
@@ -152,6 +155,7 @@ class Once:
         self.what = what
         self.calls = 0
         self.errors: list[BaseException] = []
+        self.refused = False
 
     def __call__(self, what: str, *_: int) -> None:
         if what != self.what:
@@ -161,7 +165,9 @@ class Once:
             try:
                 self.action()
             except BaseException as error:
-                self.errors.append(error)
+                self.refused = isinstance(error, RuntimeError) and "a hook of memory" in str(error)
+                if not self.refused:
+                    self.errors.append(error)
 
 
 @pytest.fixture(autouse=True)
@@ -216,14 +222,16 @@ def operate(arrays: dict[str, Any], operation: Callable[..., Any], names: str) -
 def test_operands_are_written_to(name: str, change: str) -> None:
     names, operation = OPERATIONS[name]
     wanted = expected(names, operation)
-    for at in range(3):
+    for at, what in PLACES:
         arrays = arrays_of(names)
-        hook = Once(lambda arrays=arrays: CHANGES[change](arrays), at)
+        hook = Once(lambda arrays=arrays: CHANGES[change](arrays), at, what)
         result = watched(hook, lambda arrays=arrays: read(operate(arrays, operation, names)))
         assert not hook.errors, hook.errors
         assert fits(result, wanted), (at, result)
+        assert change == "at indices" or not hook.refused
         for one, array in arrays.items():
-            assert (array.get() == (AFTER if hook.calls > at else BEFORE)[one]).all(), one
+            after = (array.get() == AFTER[one]).all()
+            assert after if hook.calls > at and not hook.refused else after or (array.get() == BEFORE[one]).all(), one
 
 
 @pytest.mark.parametrize("change", ["whole", "in place"])
@@ -256,7 +264,7 @@ def test_values_are_looked_at_in_between(name: str) -> None:
     for at in range(3):
         arrays = arrays_of(names)
         known = nl.asarray(np.arange(5.0))
-        pending = nl.exp(nl.asarray(np.arange(700.0))) + 1
+        pending = nl.sqrt(nl.asarray(np.arange(700.0))) + 1
         seen: list[Any] = []
 
         def look(known: Any = known, pending: Any = pending, arrays: dict[str, Any] = arrays, seen: Any = seen) -> None:
@@ -266,7 +274,7 @@ def test_values_are_looked_at_in_between(name: str) -> None:
                 assert (array.get() == BEFORE[one]).all()
             seen.append(nl.cumsum(known) * 2)
             try:
-                assert float(pending[3]) == float(np.exp(3.0)) + 1
+                assert float(pending[3]) == 3**0.5 + 1
             except RuntimeError as error:
                 assert "hook of memory" in str(error)
                 assert "nl.evaluate(x) before" in str(error)
@@ -275,7 +283,7 @@ def test_values_are_looked_at_in_between(name: str) -> None:
         result = watched(hook, lambda arrays=arrays: read(operate(arrays, operation, names)))
         assert not hook.errors, hook.errors
         assert fits(result, [right])
-        assert float(pending[4]) == float(np.exp(4.0)) + 1
+        assert float(pending[4]) == 3
         for one in seen:
             assert one.tolist() == [0, 2, 6, 12, 20]
 
@@ -389,8 +397,8 @@ def test_compiled_calls_call_each_other_in_between() -> None:
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_operands_of_loops_are_written_to(change: str) -> None:
-    def body(xp: Any, x: Any) -> Any:
-        return nl.fori_loop(0, 50, lambda i, s: s * 0.5 + nl.cumsum(nl.sin(s)), x)
+    def body(xp: Any, x: Any) -> Any:  # Its first step is recorded, and would read the array twice.
+        return nl.fori_loop(0, 20, lambda i, s: s * 0.99 + nl.cumsum(nl.sqrt(abs(s))) * 0.01, x + 1)
 
     right = []
     for source in (BEFORE, AFTER):

@@ -178,7 +178,11 @@ cdef ndarray stored(Pool pool, Py_ssize_t count, int code, Py_ssize_t rows, Py_s
     It is a result where some of them are `ours`.
     """
     cdef double number[MOST_LISTED]
+    cdef tuple shape
     memcpy(number, listed, count * sizeof(double))  # Before memory is asked for, when others may list theirs.
     cdef Buffer buffer = pool.allocate(count * sizeof(double))
     memcpy(<void*><intptr_t>buffer.ptr, number, count * sizeof(double))
-    return wrap(new_value(buffer, code, one_tuple((count,) if width < 0 else (rows, width)), ours))
+    shape = (rows,)
+    if width >= 0:
+        shape = (rows, width)
+    return wrap(new_value(buffer, code, one_tuple(shape), ours))
