@@ -42,17 +42,17 @@ from numloom.device.registry import (
 )
 from numloom.engine.direct import clear_direct, find_direct, learn_direct, run_direct
 from numloom.engine.execute import ReadyPlan, forget_captured, is_compiled, run_plan
-from numloom.engine.guard import Guard, guard, warn_of_threads
+from numloom.engine.guard import Guard, guard, refused, warn_of_threads
 from numloom.engine.look import array as array_seen
 from numloom.engine.look import carried, is_near, is_shared, operand, wait
 from numloom.engine.look import number as number_seen
 from numloom.engine.owners import device_of, elsewhere_than, gather, lenders_of, mixed, owner_of, together
 from numloom.engine.placement import MIRRORED, begins_on_host, bring, bring_all, looked
-from numloom.engine.reference import compute, dense_array, flat_bytes
+from numloom.engine.reference import dense_array, flat_bytes, run_reference
 from numloom.engine.state import count_flush, counters, note_copy, watchers
 from numloom.engine.unplanned import last_regret, leave_to_plan, run_one, run_unplanned, side
 from numloom.engine.verify import VerificationError, check_computed, computed_apart
-from numloom.engine.walk import Walk, end_walk, pending_roots, run_only, walk, walk_pending
+from numloom.engine.walk import Walk, end_walk, is_under_way, pending_roots, run_only, walk, walk_pending
 from numloom.graph.build import copied, host_cast, leaf
 from numloom.graph.build import view as _view
 from numloom.graph.layout import Layout, extent_of, is_dense_order, k_strides
@@ -67,7 +67,6 @@ from numloom.graph.node import (
     UPDATE,
     VIEW,
     Node,
-    become_leaf,
     hold,
     leave_live,
     live_nodes,
@@ -149,7 +148,7 @@ def evaluate(nodes: list[Node]) -> None:
         warn_of_threads()
     try:
         if between:
-            owned.refuse(nodes)
+            run_between(nodes)
         elif several():
             run_by_devices(nodes)
         else:
@@ -332,7 +331,7 @@ def run_pending(nodes: list[Node]) -> None:
         roots = pending_roots(nodes)
         if roots:
             count_flush()
-            run_reference(roots, current())
+            run_reference(roots, current(), leaf_memory)
         return
     found = walk_pending(nodes)
     if found.roots:
@@ -429,7 +428,7 @@ def run_roots(roots: list[Node]) -> None:
     """Compute `roots` on the current device."""
     device = current()
     if _reference:
-        run_reference(roots, device)
+        run_reference(roots, device, leaf_memory)
         return
     found = walk(roots)
     if is_mixed() and bring_all(found.nodes, found.count, device):
@@ -506,12 +505,13 @@ def plans_by_settings() -> dict[int, ReadyPlan] | None:
     return _device_plans if current() is _device and not (several() and has_lanes()) else None
 
 
-def run_reference(roots: list[Node], device: Backend) -> None:
-    """Compute `roots` one by one through NumPy."""
-    for root, host in zip(roots, compute(roots, lambda node: leaf_memory(node, device)), strict=True):
-        if root.buffer is None:
-            counters.kernels += 1
-            become_leaf(root, device.upload(flat_bytes(host) if host.ndim else host.reshape(1).view(np.uint8)))
+def run_between(nodes: list[Node]) -> None:
+    """Compute values in the middle of a run, by themselves; RuntimeError of those that the run computes."""
+    for node in nodes:
+        if node.buffer is None:
+            if is_under_way(node):
+                raise refused()
+            run_reference([node], current(), leaf_memory)
 
 
 def leaf_memory(node: Node, device: Backend) -> Host:
@@ -566,9 +566,7 @@ def after_record(node: Node, now: bool = False) -> None:
     if now or (over and not _guard.is_between()):
         if node.tree:  # Which waits, whatever is recorded.
             register.recorded = 0
-            evaluate([])
-        else:
-            evaluate([node])
+        evaluate([] if node.tree else [node])
 
 
 def _set_fast_math(value: bool) -> None:
@@ -717,8 +715,7 @@ def copied_out(value: Node, code: int, offset: int, shape: tuple[int, ...], stri
         from_view = copied(_view(from_leaf, code, offset, shape, strides), dense_strides, code)
         _guard.take()
         try:
-            _guard.refuse([from_view] if _guard.running else [])
-            run_roots([from_view])
+            run_between([from_view]) if _guard.running else run_roots([from_view])
         finally:
             _guard.give()
         value, offset, strides = from_view, 0, dense_strides

@@ -10,7 +10,7 @@ from numloom.base.dtypes import CHARS, DTYPES, ITEMSIZES
 from numloom.device.registry import current
 from numloom.emit.cost import work_of
 from numloom.emit.emit import emit
-from numloom.engine.guard import guard
+from numloom.engine.guard import guard, refused
 from numloom.engine.walk import walk
 from numloom.graph.node import LEAF, SCALAR, UPDATE, VIEW, Node, name_of
 from numloom.plan.plan import make_plan
@@ -67,7 +67,7 @@ def structure(root: Node, *others: Node) -> Structure:
     guard.take()  # A walk leaves marks, which another thread's must not find.
     try:
         if guard.running:
-            guard.refuse([root, *others])
+            raise refused()
         return _structure(root, *others)
     finally:
         guard.give()

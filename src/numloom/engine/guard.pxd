@@ -19,6 +19,5 @@ cdef class Guard:
     cdef object _wait(self, unsigned long me)
     cpdef object give(self)
     cpdef bint is_between(self)
-    cpdef object refuse(self, nodes)
     @cython.locals(thread="unsigned long")
     cdef object _hand_over(self)

@@ -34,7 +34,7 @@ class Guard:
         Threads that wait for it, in their order, each with a lock that is released when it has the guard.
     running : bool
         Whether its owner is in the middle of computing values. What runs in between in the same thread (a hook of
-        memory, a finalizer, a handler of a signal) begins no other run then: `refuse`.
+        memory, a finalizer, a handler of a signal) begins no other walk or plan then.
     """
 
     __slots__ = ("__weakref__", "depth", "owner", "queue", "running")
@@ -106,16 +106,6 @@ class Guard:
         """Whether this thread is in the middle of computing values, so that what is done now is done in between."""
         return self.running and self.owner == get_ident()
 
-    def refuse(self, nodes: Any) -> None:
-        """Raise RuntimeError if one of these values is asked for in between and is not computed."""
-        for node in nodes:
-            if node.buffer is None:
-                raise RuntimeError(
-                    "a value that is not computed yet is looked at while others are being computed, by what runs in "
-                    "between: a hook of memory, a finalizer, or a handler of a signal. Look at it afterwards, or call "
-                    "nl.evaluate(x) before, where x is that array"
-                )
-
     def acquire(self) -> None:
         """`take`, by the name that locks have elsewhere."""
         self.take()
@@ -128,6 +118,15 @@ class Guard:
 guard: Guard = held(Guard(), EVALUATION)
 """Of evaluations, and of whatever else changes where values lie."""
 anew(guard.renew)
+
+
+def refused() -> RuntimeError:
+    """The error of who looks in between at what is being computed."""
+    return RuntimeError(
+        "a value is looked at while it is being computed, by what runs in between: a hook of memory, a finalizer, or a "
+        "handler of a signal. Look at it afterwards, or call numloom.evaluate(x) before, where x is that array"
+    )
+
 
 _first_thread = 0
 
@@ -148,4 +147,4 @@ def warn_of_threads() -> None:
         )
 
 
-__all__ = ["Guard", "guard", "warn_of_threads"]
+__all__ = ["Guard", "guard", "refused", "warn_of_threads"]
