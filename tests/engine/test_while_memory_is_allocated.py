@@ -317,7 +317,8 @@ def test_a_look_at_what_is_being_computed_is_refused(executor: str) -> None:
 def test_a_hook_that_looks_fails_the_look_that_it_interrupts() -> None:
     """The value stays as it was: it is computed when it is asked for again."""
     x = nl.asarray(np.arange(900.0))
-    pending, busy = x * 2 + 1, []
+    pending, other = x * 2 + 1, nl.sqrt(x)
+    busy: list[bool] = []
 
     def look(*_: Any) -> None:
         if not busy:
@@ -335,6 +336,7 @@ def test_a_hook_that_looks_fails_the_look_that_it_interrupts() -> None:
     finally:
         pool.watch(None)
     assert pending.tolist() == (np.arange(900.0) * 2 + 1).tolist()
+    assert float(other[9]) == 3
 
 
 def test_work_that_is_recorded_in_between_runs_later() -> None:

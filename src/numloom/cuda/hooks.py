@@ -27,8 +27,8 @@ class MemoryHook:
     Recorded work takes memory when it runs. What is pending runs before the block begins and before it ends, so that
     the block's own work is counted in it, and at the line that makes it run.
 
-    Methods may read and write arrays. A look at one that is not computed yet raises `RuntimeError` where the hook is
-    called in the middle of a computation.
+    Methods may make, read and write arrays. A look at one that is just being computed, which is why the hook is
+    called, raises `RuntimeError`.
 
     Examples
     --------
