@@ -314,6 +314,27 @@ def test_a_look_at_what_is_being_computed_is_refused(executor: str) -> None:
             assert not hook.errors
 
 
+@pytest.mark.parametrize("executor", ["plans", "loops"])
+def test_what_comes_again_is_looked_at_in_between(executor: str) -> None:
+    """Also where it runs without a walk: it is refused, or told right."""
+    x = nl.asarray(np.arange(600.0))
+    right = np.arange(600.0) * 2 + 1
+    with nl.config(unplanned=0 if executor == "plans" else nl.config.unplanned):
+        for _ in range(12):
+            y = x * 2 + 1
+
+            def look(y: Any = y) -> None:
+                assert (y.get() == right).all()
+                y[0] = -1
+
+            hook = Once(look, 0)
+            found = watched(hook, y.get)
+            assert not hook.errors, hook.errors
+            assert (found[1:] == right[1:]).all()
+            assert found[0] in (1, -1)
+            assert y.get()[0] == (1 if hook.refused else -1)
+
+
 def test_a_hook_that_looks_fails_the_look_that_it_interrupts() -> None:
     """The value stays as it was: it is computed when it is asked for again."""
     x = nl.asarray(np.arange(900.0))

@@ -333,6 +333,7 @@ def learn_direct(nodes: list[Any], count: int, plan: ReadyPlan, regret: int) -> 
     made.met = 0
     made.operations = 0
     epoch = next_epoch()
+    node.mark = epoch
     if not follow(made, node, epoch):
         return
     made.learning = False
