@@ -194,7 +194,7 @@ cpdef object taken(ndarray array, object index):
     count = count_of(index)
     if not 0 < count <= MOST or count * rows.bytes > 8 * MOST:
         return None
-    read = memory.value.buffer  # Held: while memory is asked for, others may write to the array, and read others.
+    read = <Buffer>memory.value.buffer  # Held: while memory is asked for, others may write to the array, and read others.
     buffer = read.pool.allocate(count * rows.bytes)
     if type(index) is not tuple:
         rows.step = <Py_ssize_t>strides[0]
@@ -239,7 +239,8 @@ cpdef object selected(ndarray array, ndarray mask):
     if see(&rows, memory, array, lead) and see(&which, at, mask, lead):
         if rows.count > most_rows() or rows.count * rows.bytes > MOST_CHOSEN:
             return None
-        read, mask_read = memory.value.buffer, at.value.buffer  # Held.
+        read = <Buffer>memory.value.buffer  # Held.
+        mask_read = <Buffer>at.value.buffer
         node = read_where(&rows, &which, read.pool, array.code, array._shape[lead:])
         return None if node is None else wrap(node)
     if lead != len(array._shape) or not 0 < size_of(mask._shape) <= most_rows():

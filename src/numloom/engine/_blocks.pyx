@@ -171,7 +171,7 @@ cdef Node dense_copy(Node node, int code, Py_ssize_t offset, tuple shape, tuple 
     size = size_of(shape)
     if not size:
         return None
-    read = node.buffer  # Held: while memory is asked for, others may write.
+    read = <Buffer>node.buffer  # Held: while memory is asked for, others may write.
     try:
         buffer = read.pool.allocate(size * itemsize)
     except MemoryError:  # Which belongs to the copy, when somebody looks at that.

@@ -131,10 +131,10 @@ cdef Node operate_on_few(
     cdef Operand* given
     cdef Pool pool
     cdef Buffer buffer
-    cdef Buffer first_read = None, read = None  # Held: while memory is asked for, others may write to these arrays.
-    cdef Node node
+    cdef Node node, result = None
     cdef tuple shape, strides
     cdef Py_ssize_t axis, size = 1
+    cdef long long asked
     cdef int k, nin = 1 if alone else 2, code, loop_code, out
     cdef void* cast
     cdef bint dense
@@ -168,6 +168,31 @@ cdef Node operate_on_few(
     way = way_of(op_def, first.code, ALONE if alone else second.code)
     if way is NULL:
         return None
+    out = way.out
+    asked = pool.asked
+    try:
+        buffer = pool.allocate(size * itemsize_of(out))
+    except MemoryError:  # Which belongs to the value, when somebody looks at that.
+        return None
+    start[nin] = <char*><intptr_t>buffer.ptr
+    if left is not None and shape is left_shape and is_dense(shape, left_strides, itemsize_of(out)):
+        strides = left_strides
+    elif not alone and right is not None and shape is right_shape and is_dense(shape, right_strides, itemsize_of(out)):
+        strides = right_strides
+    else:
+        result = new_value(buffer, out, shape, True)
+        strides = result.strides
+    if result is None:
+        result = new_node(LEAF, None, (), out, shape, strides, size, 0)
+        result.buffer = buffer
+        result.result = True
+    # Others may have run meanwhile, and none does from here on: what lies where is read now.
+    if asked != pool.asked and not (
+        (left is None or is_there(left, first.code)) and (alone or right is None or is_there(right, second.code))
+    ):
+        return None
+    if way.op_def is not <void*>op_def or way.first != first.code or way.second != (ALONE if alone else second.code):
+        return None  # Others have taken its place in the table.
     for k in range(nin):
         node = left if k == 0 else right
         code = first.code if k == 0 else second.code
@@ -185,39 +210,16 @@ cdef Node operate_on_few(
             spread(&space, 0, left_shape, left_strides)
         else:
             spread(&space, 1, right_shape, right_strides)
-            first_read = read
-        read = node.buffer
-        start[k] = <char*><intptr_t>read.ptr + (first.offset if k == 0 else second.offset)
+        start[k] = <char*><intptr_t>(<Buffer>node.buffer).ptr + (first.offset if k == 0 else second.offset)
         if not is_aligned(start[k], &space, k, alignments[code]):
             return None
         if cast is not NULL:
             convert_all(&space, k, size, <Loop>cast, &start[k], <char*>packed[k], itemsize_of(loop_code))
-    out = way.out
-    try:
-        buffer = pool.allocate(size * itemsize_of(out))
-    except MemoryError:  # Which belongs to the value, when somebody looks at that.
-        return None
-    start[nin] = <char*><intptr_t>buffer.ptr
-    node = None
-    if left is not None and shape is left_shape and is_dense(shape, left_strides, itemsize_of(out)):
-        strides = left_strides
-    elif not alone and right is not None and shape is right_shape and is_dense(shape, right_strides, itemsize_of(out)):
-        strides = right_strides
-    else:
-        node = new_value(buffer, out, shape, True)
-        strides = node.strides
-    if node is None:
-        node = new_node(LEAF, None, (), out, shape, strides, size, 0)
-        node.buffer = buffer
-        node.result = True
     spread(&space, nin, shape, strides)
     simplify(space)
-    way = way_of(op_def, first.code, ALONE if alone else second.code)  # Others may have its place in the table by now.
-    if way is NULL:
-        return None
     if way.loop is not NULL:
         run_operation(<Loop>way.loop, way.data, start, space, itemsize_of(out))
-        return node
+        return result
     for k in range(nin):  # These go over elements that lie one after the other.
         loop_code = way.loop_first if k == 0 else way.loop_second
         dense = space.rank == 0 or (space.rank == 1 and space.strides[k][0] == itemsize_of(loop_code))
@@ -226,7 +228,7 @@ cdef Node operate_on_few(
     for k in range(way.words):
         words[k] = size if way.word[k] < 0 else <long long><intptr_t>start[way.word[k]]
     way.package(words, 0, size)
-    return node
+    return result
 
 
 cdef Node multiply_few(
@@ -242,7 +244,8 @@ cdef Node multiply_few(
     cdef Py_ssize_t vector_step = <Py_ssize_t>right_strides[0]
     cdef bint fast
     cdef Pool pool
-    cdef Buffer buffer, left_read, right_read  # Held, as above.
+    cdef Buffer buffer
+    cdef long long asked
     if (code != F64 and code != F32) or count != <Py_ssize_t>right_shape[0] or register.trees:
         return None
     if not 0 < rows * count <= MOST_PRODUCTS or count > MOST_DOTTED_ROW:
@@ -259,14 +262,15 @@ cdef Node multiply_few(
     pool = near_pool()
     if pool is None:
         return None
-    left_read = left.buffer
-    right_read = right.buffer
+    asked = pool.asked
     try:
         buffer = pool.allocate(rows * itemsize)
     except MemoryError:  # Which belongs to the value, when somebody looks at that.
         return None
-    start[0] = <char*><intptr_t>left_read.ptr + offset
-    start[1] = <char*><intptr_t>right_read.ptr + right_offset
+    if asked != pool.asked and not (is_there(left, code) and is_there(right, code)):  # Others have run meanwhile.
+        return None
+    start[0] = <char*><intptr_t>(<Buffer>left.buffer).ptr + offset
+    start[1] = <char*><intptr_t>(<Buffer>right.buffer).ptr + right_offset
     start[2] = <char*><intptr_t>buffer.ptr
     if (<intptr_t>start[0] | <intptr_t>start[1] | row_step | step | vector_step) % itemsize:
         return None
@@ -294,13 +298,10 @@ cdef bint run_few(Node node) except -1:
     if guard.owner or near_pool() is None or learning():  # Who runs something now may be at what this is made of.
         return False
     device = near_device()
-    guard.take()
     try:
         return run_one(node, device, device is not current(), False)
     except MemoryError:  # Which belongs to the value, when somebody looks at that.
         return False
-    finally:
-        guard.give()
 
 
 cdef inline bint is_dense(tuple shape, tuple strides, Py_ssize_t itemsize) except -1:
