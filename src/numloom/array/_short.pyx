@@ -126,10 +126,12 @@ cpdef object array_of(object items, int wanted):
     cdef bint integers = True, ours = False
     cdef int64_t integer
     cdef int code
+    cdef tuple shape  # Made before numbers are listed, as that may run finalizers, which list others.
     if not rows or rows > MOST_LISTED or watchers or learning() or not is_host():
         return None
     kind = type(items[0])
     if kind is list or kind is tuple:
+        shape = one_tuple((rows, len(items[0])))
         for row in items:
             if type(row) is not kind:
                 return None
@@ -139,6 +141,7 @@ cpdef object array_of(object items, int wanted):
             width = count - before
             before = count
     else:
+        shape = one_tuple((rows,))
         count = take_list(items, 0)
         if count < 0:
             return None
@@ -160,7 +163,7 @@ cpdef object array_of(object items, int wanted):
     for place in range(rows):
         item = items[place]
         ours = ours or type(item) is ndarray or holds_ours(item)
-    return stored((current() if near is None else near).pool, count, code, rows, width, ours)
+    return stored((current() if near is None else near).pool, count, code, shape, ours)
 
 
 cdef bint holds_ours(object row):
@@ -172,17 +175,10 @@ cdef bint holds_ours(object row):
     return False
 
 
-cdef ndarray stored(Pool pool, Py_ssize_t count, int code, Py_ssize_t rows, Py_ssize_t width, bint ours):
-    """The first numbers of `listed`, in rows if they have a width, as an array in memory of the host.
-
-    It is a result where some of them are `ours`.
-    """
+cdef ndarray stored(Pool pool, Py_ssize_t count, int code, tuple shape, bint ours):
+    """The first numbers of `listed` as an array in memory of the host; it is a result where some of them are `ours`."""
     cdef double number[MOST_LISTED]
-    cdef tuple shape
     memcpy(number, listed, count * sizeof(double))  # Before memory is asked for, when others may list theirs.
     cdef Buffer buffer = pool.allocate(count * sizeof(double))
     memcpy(<void*><intptr_t>buffer.ptr, number, count * sizeof(double))
-    shape = (rows,)
-    if width >= 0:
-        shape = (rows, width)
-    return wrap(new_value(buffer, code, one_tuple(shape), ours))
+    return wrap(new_value(buffer, code, shape, ours))
