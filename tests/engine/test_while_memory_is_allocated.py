@@ -502,3 +502,39 @@ def test_threads_compute_what_is_made_of_one_pending_value() -> None:
     finally:
         pool.watch(None)
     assert not errors, errors
+
+
+def test_threads_operate_on_what_others_write_to() -> None:
+    """Nothing fails, and the process lives."""
+    arrays = arrays_of("".join(BEFORE))
+    errors: list[Any] = []
+    end = time.monotonic() + 4
+
+    def work(seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        while time.monotonic() < end and not errors:
+            name = str(rng.choice(list(OPERATIONS)))
+            names, operation = OPERATIONS[name]
+            try:
+                result = operation(nl, *[arrays[one] for one in names])
+                if rng.random() < 0.7:
+                    read(result)
+                for change in (whole, by_numbers, at_indices):
+                    if rng.random() < 0.1:
+                        one = names[int(rng.integers(len(names)))]
+                        change({one: arrays[one]})
+                        arrays[one][...] = BEFORE[one]
+            except Exception as error:
+                errors.append((name, error))
+
+    pool = registry.current().pool
+    pool.watch(lambda *what: time.sleep(0))
+    try:
+        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        pool.watch(None)
+    assert not errors
