@@ -292,6 +292,6 @@ RUN = (
     Named("engine/evaluate.py", "run_apart", "each value on its own, after a failure"),
     Named("engine/evaluate.py", "run_profiled", "by a walk that a profile takes down"),
     Named("engine/evaluate.py", "run_verified", "twice, for `config.verify`"),
-    Named("engine/evaluate.py", "run_reference", "values one by one through NumPy, for tests"),
+    Named("engine/reference.py", "run_reference", "values one by one through NumPy, for tests"),
 )
 """Functions by which values get their numbers."""

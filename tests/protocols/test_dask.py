@@ -734,6 +734,23 @@ def test_like_tasks_have_one_plan_whatever_their_order() -> None:
     assert min(counts[1:]) <= 1, counts
 
 
+@pytest.mark.skipif(current().discrete, reason="the hook is the host's")
+def test_threads_may_run_while_memory_is_allocated() -> None:
+    """Tasks that have a pending value in common compute it in two threads: one used what the other had let go of."""
+    folder = Path(
+        pytest.importorskip("dask.array.tests", reason="the tests are not installed with Dask").__file__
+    ).parent
+    found = subprocess.run(
+        [
+            sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", str(folder), "-p", "dask_with_hook",
+            "-p", "dask_as_cupy", "-p", "no:cacheprovider", "-k", "nanarg", str(folder / "test_cupy_reductions.py"),
+        ],
+        capture_output=True, text=True, timeout=400,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])},
+    )  # fmt: skip
+    assert not found.returncode, found.stdout[-3000:] + found.stderr[-1000:]
+
+
 def test_dasks_own_tests_of_cupys_chunks() -> None:
     """They pass with ours but for those that `dask_as_cupy.py` names."""
     pytest.importorskip("dask.array.tests", reason="the tests are not installed with Dask")

@@ -13,7 +13,8 @@ from numloom.base import later
 from numloom.base.wording import counted
 from numloom.device.registry import current
 from numloom.engine.body import body_of
-from numloom.engine.evaluate import reference_value
+from numloom.engine.evaluate import leaf_memory
+from numloom.engine.reference import reference_value
 
 if TYPE_CHECKING:
     from numloom.engine import explain as explaining
@@ -323,7 +324,7 @@ def compare(*arrays: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Any:
     for array in arrays:
         if not isinstance(array, ndarray):
             raise TypeError(f"compare takes numloom arrays, got {type(array).__name__}")
-    references = [reference_value(node_of(array)) for array in arrays]
+    references = [reference_value(node_of(array), current(), leaf_memory) for array in arrays]
     results = [
         _difference(reference, array.get(), rtol, atol) for reference, array in zip(references, arrays, strict=True)
     ]

@@ -119,6 +119,8 @@ cdef bint take_index(Rows* places, object item, int64_t* few) except -1:
         one = item
         return one.held is not None and see(places, one.held, one, 1) and places.count <= MOST
     places.count = len(<list>item)
+    if places.count > FEW:  # It has grown while memory was asked for.
+        return False
     places.step = 8
     places.start = <char*>few
     for place in range(places.count):
@@ -133,8 +135,8 @@ cdef inline int code_of(object item) noexcept:
     return (<ndarray>item).code if type(item) is ndarray else 7
 
 
-cdef Py_ssize_t find_offsets(ndarray array, object index) except -2:
-    """Put where an index leads into `offsets`; their number, or -1 where that is not for here."""
+cdef Py_ssize_t find_offsets(tuple shape, tuple strides, object index) except -2:
+    """Put where an index of a layout leads into `offsets`; their number, or -1 where that is not for here."""
     cdef tuple items = index if type(index) is tuple else (index,)
     cdef Rows places
     cdef int64_t few[FEW]
@@ -143,12 +145,12 @@ cdef Py_ssize_t find_offsets(ndarray array, object index) except -2:
     cdef int beyond = 0
     for axis in range(len(items)):
         item = items[axis]
-        extent = <Py_ssize_t>array._shape[axis]
+        extent = <Py_ssize_t>shape[axis]
         if type(item) is int:
             at = PyLong_AsLongLongAndOverflow(item, &beyond)
             if beyond or at >= extent or at < -extent:
                 return -1
-            fixed += (at + extent if at < 0 else at) * <Py_ssize_t>array._strides[axis]
+            fixed += (at + extent if at < 0 else at) * <Py_ssize_t>strides[axis]
             continue
         if not take_index(&places, item, few):
             return -1
@@ -157,7 +159,7 @@ cdef Py_ssize_t find_offsets(ndarray array, object index) except -2:
             memset(offsets, 0, count * sizeof(offsets[0]))
         elif count != places.count:
             return -1
-        if not add_offsets(offsets, &places, code_of(item), extent, <Py_ssize_t>array._strides[axis]):
+        if not add_offsets(offsets, &places, code_of(item), extent, <Py_ssize_t>strides[axis]):
             return -1
     if fixed:
         for place in range(count):
@@ -179,7 +181,8 @@ cpdef object taken(ndarray array, object index):
     """An array at index arrays of integers along its first axes."""
     cdef Rows rows, places
     cdef Storage memory
-    cdef Buffer buffer
+    cdef Buffer buffer, read
+    cdef tuple shape = array._shape, strides = array._strides
     cdef Py_ssize_t count, axes
     cdef int64_t few[FEW]
     if learning() or not array._shape or not is_host():
@@ -191,21 +194,22 @@ cpdef object taken(ndarray array, object index):
     count = count_of(index)
     if not 0 < count <= MOST or count * rows.bytes > 8 * MOST:
         return None
-    buffer = (<Buffer>memory.value.buffer).pool.allocate(count * rows.bytes)  # May run finalisers, and so other reads.
+    read = <Buffer>memory.value.buffer  # Held: while memory is asked for, others may write to the array, and read others.
+    buffer = read.pool.allocate(count * rows.bytes)
     if type(index) is not tuple:
-        rows.step = <Py_ssize_t>array._strides[0]
+        rows.step = <Py_ssize_t>strides[0]
         if not take_index(&places, index, few) or places.count != count or not read_at_indices(
-            <char*><intptr_t>buffer.ptr, &rows, &places, code_of(index), <Py_ssize_t>array._shape[0]
+            <char*><intptr_t>buffer.ptr, &rows, &places, code_of(index), <Py_ssize_t>shape[0]
         ):
             return None
     else:
-        if find_offsets(array, index) != count:
+        if find_offsets(shape, strides, index) != count:
             return None
         read_rows(<char*><intptr_t>buffer.ptr, rows.start, offsets, count, rows.bytes)
-    if len(array._shape) == 1 and type(index) is ndarray:
+    if len(shape) == 1 and type(index) is ndarray:
         shape = (<ndarray>index)._shape
     else:
-        shape = one_tuple((count, *array._shape[axes:]))
+        shape = one_tuple((count, *shape[axes:]))
     return wrap(new_value(buffer, array.code, shape, True))
 
 
@@ -223,7 +227,7 @@ cpdef object selected(ndarray array, ndarray mask):
     """An array at a mask of its first axes."""
     cdef Rows rows, which
     cdef Storage memory, at
-    cdef Buffer buffer
+    cdef Buffer read, mask_read
     cdef Node node
     cdef Py_ssize_t lead = len(mask._shape)
     if learning() or mask.code != BOOL or not lead or mask._shape != array._shape[:lead] or not is_host():
@@ -235,8 +239,10 @@ cpdef object selected(ndarray array, ndarray mask):
     if see(&rows, memory, array, lead) and see(&which, at, mask, lead):
         if rows.count > most_rows() or rows.count * rows.bytes > MOST_CHOSEN:
             return None
-        buffer = memory.value.buffer
-        return wrap(read_where(&rows, &which, buffer.pool, array.code, array._shape[lead:]))
+        read = <Buffer>memory.value.buffer  # Held.
+        mask_read = <Buffer>at.value.buffer
+        node = read_where(&rows, &which, read.pool, array.code, array._shape[lead:])
+        return None if node is None else wrap(node)
     if lead != len(array._shape) or not 0 < size_of(mask._shape) <= most_rows():
         return None
     node = elements_where(
@@ -262,10 +268,11 @@ def nonzero(ndarray mask):
     return None if found is None else tuple([wrap(node) for node in found])
 
 
-def put(ndarray array, object index, object value, object op_def=None):
+def put(ndarray array, object index, object value, object op_def=None, bint again=False):
     """Store a number, or an array of just the right dtype and shape, at index arrays or at a mask; whether it was.
 
     With an operation what is there is combined with it, at equal indices in their order; masks are not for here then.
+    `again` says that what is pending has been run for it.
     """
     cdef Rows rows, places, given
     cdef Storage memory, at, source
@@ -307,6 +314,7 @@ def put(ndarray array, object index, object value, object op_def=None):
         source = at_hand(values, most_rows() if by_mask else MOST)
         if source is None:
             return False
+        code = array.code
     else:
         code = take_number(value, number)
         if code < 0:
@@ -316,13 +324,19 @@ def put(ndarray array, object index, object value, object op_def=None):
                 return False
         else:  # As arrays, numbers of Python's have a dtype of their own.
             code = I64 if code == WEAK_INT else F64 if code == WEAK_FLOAT else code
-            way = way_of(op_def, array.code, code)
-            if not may_combine(way, array.code) or not convert(code, number, way.loop_second, way.cast_second, converted):
-                return False
-            start = <const char*>converted
     memory = at_hand(array, most_rows() if by_mask and values is not None else MOST)
     if memory is None:
         return False
+    if op_def is not None:  # From here on nothing of Python runs, which may read or write others.
+        way = way_of(op_def, array.code, code)
+        if not may_combine(way, array.code):
+            return False
+        if values is not None:
+            if way.cast_second is not NULL or not is_aligned(values):
+                return False
+        elif not convert(code, number, way.loop_second, way.cast_second, converted):
+            return False
+        start = <const char*>converted
     if by_mask:
         if not see(&rows, memory, array, lead) or not see(&places, at, index, lead) or rows.count > most_rows():
             return False
@@ -332,7 +346,7 @@ def put(ndarray array, object index, object value, object op_def=None):
     else:
         if not take_block(&rows, memory.value, array.code, array.offset, array._shape, array._strides, lead):
             return False
-        count = find_offsets(array, index)
+        count = find_offsets(array._shape, array._strides, index)
         if count <= 0:
             return False
         if op_def is not None and (count * rows.bytes > MOST_COMBINED * itemsize_of(array.code) or not is_aligned(array)):
@@ -348,17 +362,13 @@ def put(ndarray array, object index, object value, object op_def=None):
         if given.bytes != rows.bytes:
             return False
         start = given.start
-        if op_def is not None:
-            way = way_of(op_def, array.code, array.code)
-            if not may_combine(way, array.code) or way.cast_second is not NULL or not is_aligned(values):
-                return False
     node = memory.value
     if not is_alone(node):  # Pending work may read it.
-        if node.size > MOST:
+        if again or node.size > MOST:
             return False
-        evaluate([])
-        if memory.value is not node or not is_alone(node):
-            return False
+        evaluate([])  # Others may write meanwhile to all that has been looked at.
+        node = None
+        return put(array, index, value, op_def, True)
     part = rows.bytes if values is not None else itemsize_of(array.code)
     if op_def is not None:
         done = itemsize_of(array.code)

@@ -46,6 +46,7 @@ cdef enum:
     NATIVE = 14  # dtypes that NumPy has, by their codes
     MOST_AXES = 32
     MOST_JOINED = 1 << 8  # elements
+    WIDEST = 16  # bytes of one
 
 MOST_WHOLE = 1 << 53  # integers to here are numbers of float64
 cdef int LEAF = _node.LEAF, F64 = _F64
@@ -352,14 +353,12 @@ def differences(object a, object n=1, object axis=-1):
 
 def joined(object arrays, object axis=0):
     """`np.concatenate` along the first axis of few elements of one dtype that lie in C order; None of others."""
-    cdef list memory
     cdef ndarray first, array
     cdef tuple parts, shape, rest
-    cdef Storage storage
     cdef Buffer buffer
     cdef Pool pool
-    cdef Py_ssize_t place, extent, step, size = 0, rows = 0, bytes
-    cdef char* to
+    cdef Py_ssize_t place, extent, step, size = 0, rows = 0
+    cdef char found[MOST_JOINED * WIDEST]
     if type(arrays) is list:
         parts = tuple(arrays)
     elif type(arrays) is tuple:
@@ -390,17 +389,12 @@ def joined(object arrays, object axis=0):
             if <Py_ssize_t>array._strides[place] != step or not extent or rest and extent == 1:
                 return None
             step *= extent
+        buffer = array.held.value.buffer
+        if size + step > MOST_JOINED * itemsize_of(array.code) or not is_quiet(buffer) or array.held.value.attr is None:
+            return None
+        memcpy(found + size, <char*><intptr_t>(buffer.ptr + array.offset), step)
         rows += <Py_ssize_t>shape[0]
         size += step
-        if size > MOST_JOINED * itemsize_of(array.code) or not is_quiet(array.held.value.buffer) or array.held.value.attr is None:
-            return None
-    buffer = pool.allocate(size)  # May run finalisers, which write nothing here: the parts are held.
-    to = <char*><intptr_t>buffer.ptr
-    for part in parts:
-        array = part
-        bytes = itemsize_of(array.code)
-        for extent in array._shape:
-            bytes *= extent
-        memcpy(to, <char*><intptr_t>((<Buffer>array.held.value.buffer).ptr + array.offset), bytes)
-        to += bytes
+    buffer = pool.allocate(size)  # Others may write to the arrays meanwhile, so what they hold was copied before.
+    memcpy(<char*><intptr_t>buffer.ptr, found, size)
     return wrap(new_value(buffer, first.code, one_tuple((rows, *rest)), True))

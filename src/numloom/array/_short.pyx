@@ -4,6 +4,7 @@
 None where it is not for here.
 """
 
+from cpython.float cimport PyFloat_Check
 from libc.stdint cimport int64_t, intptr_t
 from libc.string cimport memcpy
 
@@ -106,7 +107,7 @@ cdef Py_ssize_t take_list(object items, Py_ssize_t count) except -2:
             whole[count] = False
         elif code == WEAK_INT or code == I64:
             whole[count] = True
-        elif isinstance(item, float):  # NumPy's float64
+        elif PyFloat_Check(item):  # NumPy's float64
             number[0] = <double>item
             whole[count] = False
         else:
@@ -125,11 +126,12 @@ cpdef object array_of(object items, int wanted):
     cdef bint integers = True, ours = False
     cdef int64_t integer
     cdef int code
-    cdef tuple shape
+    cdef tuple shape  # Made before numbers are listed, as that may run finalizers, which list others.
     if not rows or rows > MOST_LISTED or watchers or learning() or not is_host():
         return None
     kind = type(items[0])
     if kind is list or kind is tuple:
+        shape = one_tuple((rows, len(items[0])))
         for row in items:
             if type(row) is not kind:
                 return None
@@ -138,12 +140,11 @@ cpdef object array_of(object items, int wanted):
                 return None
             width = count - before
             before = count
-        shape = one_tuple((rows, width))
     else:
+        shape = one_tuple((rows,))
         count = take_list(items, 0)
         if count < 0:
             return None
-        shape = one_tuple((count,))
     for place in range(count):
         integers = integers and whole[place]
     code = I64 if integers else F64
@@ -177,7 +178,7 @@ cdef bint holds_ours(object row):
 cdef ndarray stored(Pool pool, Py_ssize_t count, int code, tuple shape, bint ours):
     """The first numbers of `listed` as an array in memory of the host; it is a result where some of them are `ours`."""
     cdef double number[MOST_LISTED]
-    memcpy(number, listed, count * sizeof(double))  # Allocating may run finalisers, and so this.
+    memcpy(number, listed, count * sizeof(double))  # Before memory is asked for, when others may list theirs.
     cdef Buffer buffer = pool.allocate(count * sizeof(double))
     memcpy(<void*><intptr_t>buffer.ptr, number, count * sizeof(double))
     return wrap(new_value(buffer, code, shape, ours))

@@ -192,6 +192,8 @@ class Stepping:
         """All results in one block of memory, of computed operands on the device; None where it cannot be told."""
         if not self.fits or (self.prepared is None and self.tries <= 0) or config.executor == "reference":
             return None
+        if guard.is_between():
+            return None
         if self.step is None:
             self.step = Step(self.body, self.first, self.steps)
         evaluate([])

@@ -22,8 +22,9 @@ from numloom.compiled.gradient_values import array_of
 from numloom.compiled.packing import pack, unpack
 from numloom.compiled.patterns import Pattern, same_value
 from numloom.device.registry import current
-from numloom.engine.evaluate import evaluate, reference_value
+from numloom.engine.evaluate import evaluate, leaf_memory
 from numloom.engine.explain import Structure, TreeNode
+from numloom.engine.reference import reference_value
 from numloom.graph.build import scalar
 from numloom.graph.node import FILL, SCALAR, SYMBOL, VIEW, Node, name_of
 from numloom.graph.tree import concrete, hides, rebuilt, recording, refuse_cuts, tree_nodes
@@ -304,7 +305,8 @@ def _pattern_rule(pattern: Callable[..., Any], replacement: Callable[..., Any]) 
 
 def asnumpy(array: Array) -> np.ndarray[Any, Any]:
     """The numbers of a tree, computed by NumPy alone; of other arrays a copy of theirs."""
-    return np.array(reference_value(node_of(array))) if node_of(array).tree else array.get()
+    node = node_of(array)
+    return np.array(reference_value(node, current(), leaf_memory)) if node.tree else array.get()
 
 
 _told = False

@@ -27,6 +27,9 @@ class MemoryHook:
     Recorded work takes memory when it runs. What is pending runs before the block begins and before it ends, so that
     the block's own work is counted in it, and at the line that makes it run.
 
+    Methods may make, read and write arrays. A look at one that is just being computed, which is why the hook is
+    called, raises `RuntimeError`.
+
     Examples
     --------
     >>> import numloom as np

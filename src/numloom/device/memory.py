@@ -242,6 +242,8 @@ class Pool:
         size_class = class_of(nbytes)
         part = False
         if self.watcher is not None:
+            if self.held is not None:  # It may look at what waits for a launch.
+                self.held()
             self.asked += 1
             self.watcher("malloc_before", nbytes, class_bytes(size_class), 0)
         blocks = self._free[size_class]

@@ -165,17 +165,18 @@ cdef Node dense_copy(Node node, int code, Py_ssize_t offset, tuple shape, tuple 
     cdef StridedSpace space
     cdef char* start[2]
     cdef Py_ssize_t itemsize = itemsize_of(code), size, axis
-    cdef Buffer buffer
+    cdef Buffer buffer, read
     if node.kind != LEAF or node.code != code or node.attr is None or not is_quiet(node.buffer) or not is_host():
         return None
     size = size_of(shape)
     if not size:
         return None
+    read = <Buffer>node.buffer  # Held: while memory is asked for, others may write.
     try:
-        buffer = (<Buffer>node.buffer).pool.allocate(size * itemsize)  # May run finalisers, and so other writes.
+        buffer = read.pool.allocate(size * itemsize)
     except MemoryError:  # Which belongs to the copy, when somebody looks at that.
         return None
-    start[0] = <char*><intptr_t>(<Buffer>node.buffer).ptr + offset
+    start[0] = <char*><intptr_t>read.ptr + offset
     if len(shape) == 1 and <Py_ssize_t>strides[0] == itemsize:
         memcpy(<void*><intptr_t>buffer.ptr, start[0], size * itemsize)
     else:
@@ -190,11 +191,13 @@ cdef Node dense_copy(Node node, int code, Py_ssize_t offset, tuple shape, tuple 
 
 cdef object listed(Node node, int code, Py_ssize_t offset, tuple shape, tuple strides):
     """Computed memory as (nested) lists of Python's numbers; None where that is not for here."""
+    cdef Buffer read
     if node.kind != LEAF or node.code != code or node.attr is None or not is_quiet(node.buffer):
         return None
     if not size_of(shape):
         return None
-    return lists_of(<char*><intptr_t>(<Buffer>node.buffer).ptr + offset, code, shape, strides, 0)
+    read = node.buffer  # Held: making lists may run finalizers.
+    return lists_of(<char*><intptr_t>read.ptr + offset, code, shape, strides, 0)
 
 
 cdef object lists_of(char* at, int code, tuple shape, tuple strides, Py_ssize_t axis):

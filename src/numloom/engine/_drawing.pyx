@@ -50,7 +50,7 @@ def draw(object source, object op_def, int code, Py_ssize_t count, object amount
     False, and nothing is taken, where that is not for here. Beside a GPU it is for single numbers. Where there are trees,
     numbers that are drawn in an expression with one must be known as draws.
     """
-    cdef Known* how
+    cdef Known how  # A copy, since others may take its place in the table.
     cdef char* args[5]
     cdef long long words[MOST_WORDS]
     cdef Py_ssize_t k, each = 16 // itemsize_of(code)
@@ -59,7 +59,7 @@ def draw(object source, object op_def, int code, Py_ssize_t count, object amount
         return False
     device = current()
     near = beside(device)
-    how = known_operation(op_def, THREE if amount is None else FOUR, code, device if near is None else near)
+    how = known_operation(op_def, THREE if amount is None else FOUR, code, device if near is None else near)[0]
     if how.way != BY_PACKAGE or near is not None and (count > 1 or not how.same):
         return False
     start, word = source.reserve((count + each - 1) // each)

@@ -19,12 +19,14 @@ from numloom.engine._ready cimport (
     simplify,
 )
 from numloom.engine._unplanned cimport run_one
+from numloom.engine.guard cimport Guard
 from numloom.engine.look cimport is_quiet
 from numloom.graph.build cimport one_tuple
 from numloom.graph.node cimport Node, Register, new_node
 from numloom.graph.replay cimport learning
 
 from numloom.base.dtypes import DTYPES, F32 as _F32, F64 as _F64
+from numloom.engine.guard import guard as _guard
 from numloom.graph import node as _node
 
 cdef enum:
@@ -37,6 +39,7 @@ cdef enum:
 cdef int LEAF = _node.LEAF, OP = _node.OP, REDUCE = _node.REDUCE
 cdef int F32 = _F32, F64 = _F64
 cdef Register register = _node.register
+cdef Guard guard = _guard
 cdef int alignments[32]
 for _code, _dtype in enumerate(DTYPES):
     alignments[_code] = _dtype.alignment
@@ -128,10 +131,11 @@ cdef Node operate_on_few(
     cdef Operand* given
     cdef Pool pool
     cdef Buffer buffer
-    cdef Node node
+    cdef Node node, result = None
     cdef tuple shape, strides
     cdef Py_ssize_t axis, size = 1
-    cdef int k, nin = 1 if alone else 2, code, loop_code
+    cdef long long asked
+    cdef int k, nin = 1 if alone else 2, code, loop_code, out
     cdef void* cast
     cdef bint dense
     shape = left_shape if alone or not right_shape else right_shape if not left_shape else common_shape(left_shape, right_shape)
@@ -164,6 +168,31 @@ cdef Node operate_on_few(
     way = way_of(op_def, first.code, ALONE if alone else second.code)
     if way is NULL:
         return None
+    out = way.out
+    asked = pool.asked
+    try:
+        buffer = pool.allocate(size * itemsize_of(out))
+    except MemoryError:  # Which belongs to the value, when somebody looks at that.
+        return None
+    start[nin] = <char*><intptr_t>buffer.ptr
+    if left is not None and shape is left_shape and is_dense(shape, left_strides, itemsize_of(out)):
+        strides = left_strides
+    elif not alone and right is not None and shape is right_shape and is_dense(shape, right_strides, itemsize_of(out)):
+        strides = right_strides
+    else:
+        result = new_value(buffer, out, shape, True)
+        strides = result.strides
+    if result is None:
+        result = new_node(LEAF, None, (), out, shape, strides, size, 0)
+        result.buffer = buffer
+        result.result = True
+    # Others may have run meanwhile, and none does from here on: what lies where is read now.
+    if asked != pool.asked and not (
+        (left is None or is_there(left, first.code)) and (alone or right is None or is_there(right, second.code))
+    ):
+        return None
+    if way.op_def is not <void*>op_def or way.first != first.code or way.second != (ALONE if alone else second.code):
+        return None  # Others have taken its place in the table.
     for k in range(nin):
         node = left if k == 0 else right
         code = first.code if k == 0 else second.code
@@ -186,28 +215,11 @@ cdef Node operate_on_few(
             return None
         if cast is not NULL:
             convert_all(&space, k, size, <Loop>cast, &start[k], <char*>packed[k], itemsize_of(loop_code))
-    try:
-        buffer = pool.allocate(size * itemsize_of(way.out))
-    except MemoryError:  # Which belongs to the value, when somebody looks at that.
-        return None
-    start[nin] = <char*><intptr_t>buffer.ptr
-    node = None
-    if left is not None and shape is left_shape and is_dense(shape, left_strides, itemsize_of(way.out)):
-        strides = left_strides
-    elif not alone and right is not None and shape is right_shape and is_dense(shape, right_strides, itemsize_of(way.out)):
-        strides = right_strides
-    else:
-        node = new_value(buffer, way.out, shape, True)
-        strides = node.strides
-    if node is None:
-        node = new_node(LEAF, None, (), way.out, shape, strides, size, 0)
-        node.buffer = buffer
-        node.result = True
     spread(&space, nin, shape, strides)
     simplify(space)
     if way.loop is not NULL:
-        run_operation(<Loop>way.loop, way.data, start, space, itemsize_of(way.out))
-        return node
+        run_operation(<Loop>way.loop, way.data, start, space, itemsize_of(out))
+        return result
     for k in range(nin):  # These go over elements that lie one after the other.
         loop_code = way.loop_first if k == 0 else way.loop_second
         dense = space.rank == 0 or (space.rank == 1 and space.strides[k][0] == itemsize_of(loop_code))
@@ -216,7 +228,7 @@ cdef Node operate_on_few(
     for k in range(way.words):
         words[k] = size if way.word[k] < 0 else <long long><intptr_t>start[way.word[k]]
     way.package(words, 0, size)
-    return node
+    return result
 
 
 cdef Node multiply_few(
@@ -233,6 +245,7 @@ cdef Node multiply_few(
     cdef bint fast
     cdef Pool pool
     cdef Buffer buffer
+    cdef long long asked
     if (code != F64 and code != F32) or count != <Py_ssize_t>right_shape[0] or register.trees:
         return None
     if not 0 < rows * count <= MOST_PRODUCTS or count > MOST_DOTTED_ROW:
@@ -249,9 +262,12 @@ cdef Node multiply_few(
     pool = near_pool()
     if pool is None:
         return None
+    asked = pool.asked
     try:
         buffer = pool.allocate(rows * itemsize)
     except MemoryError:  # Which belongs to the value, when somebody looks at that.
+        return None
+    if asked != pool.asked and not (is_there(left, code) and is_there(right, code)):  # Others have run meanwhile.
         return None
     start[0] = <char*><intptr_t>(<Buffer>left.buffer).ptr + offset
     start[1] = <char*><intptr_t>(<Buffer>right.buffer).ptr + right_offset
@@ -279,7 +295,7 @@ cdef bint run_few(Node node) except -1:
     """Run a value that was just recorded, of which nobody has seen that, if it is one of few elements; whether it ran."""
     if node.size > MOST or not OP <= node.kind <= REDUCE or (<Node>node.args[0]).size > MOST_READ or register.trees:
         return False
-    if near_pool() is None or learning():
+    if guard.owner or near_pool() is None or learning():  # Who runs something now may be at what this is made of.
         return False
     device = near_device()
     try:

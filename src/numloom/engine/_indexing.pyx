@@ -169,9 +169,12 @@ cdef void write_where(Rows* target, Py_ssize_t bytes, Rows* mask, const char* va
 
 
 cdef Node read_where(Rows* source, Rows* mask, Pool pool, int code, tuple rest):
-    """Rows where a mask is true."""
+    """Rows where a mask is true, of memory that the caller holds; None where the mask was written to meanwhile."""
     cdef Py_ssize_t count = count_true(mask)
+    cdef long long asked = pool.asked
     cdef Buffer buffer = pool.allocate(max(count * source.bytes, 1))
+    if asked != pool.asked and count_true(mask) != count:
+        return None
     _read_where(
         <char*><intptr_t>buffer.ptr, count, source.start, source.step, source.bytes, mask.start, mask.step, mask.count
     )
@@ -197,10 +200,11 @@ cdef bint add_layout(
 cdef Node elements_where(
     Node mask, Py_ssize_t mask_offset, tuple mask_strides, Node source, int code, Py_ssize_t offset, tuple shape, tuple strides
 ):
-    """Elements where a mask of the same shape (not empty) is true; None if they are not there yet."""
+    """Elements where a mask of the same shape (not empty) is true; None if they are not there yet, or no more."""
     cdef StridedSpace space
     cdef char* start[2]
-    cdef Buffer buffer
+    cdef Buffer buffer, read, mask_read = mask.buffer  # Held: while memory is asked for, others may write to these arrays.
+    cdef long long asked
     cdef Py_ssize_t count
     space.args = 0
     if not add_layout(&space, start, mask, BOOL, mask_offset, shape, mask_strides):
@@ -208,28 +212,38 @@ cdef Node elements_where(
     if not add_layout(&space, start, source, code, offset, shape, strides):
         return None
     count = count_chosen(start, space)
-    buffer = (<Buffer>source.buffer).pool.allocate((count + 1) * sizes[code])
+    read = source.buffer
+    asked = read.pool.asked
+    buffer = read.pool.allocate((count + 1) * sizes[code])
+    if asked != read.pool.asked and count_chosen(start, space) != count:
+        return None
     if count:
         read_chosen(sizes[code], start, space, <char*><intptr_t>buffer.ptr)
     return new_value(buffer, code, one_tuple((count,)), True)
 
 
 cdef list places_where(Node mask, Py_ssize_t offset, tuple shape, tuple strides):
-    """Indices along each axis where a mask (not empty) is true, in C order; None if it is not there yet."""
+    """Indices along each axis where a mask (not empty) is true, in C order; None if it is not there yet, or no more."""
     cdef StridedSpace space
     cdef char* start[1]
     cdef int64_t* to[8]
-    cdef Buffer buffer
+    cdef Buffer buffer, read = mask.buffer
+    cdef long long asked
     cdef Py_ssize_t count, axis
     cdef list found = []
     space.args = 0
     if not add_layout(&space, start, mask, BOOL, offset, shape, strides):
         return None
     count = count_chosen(start, space)
+    asked = read.pool.asked
     for axis in range(len(shape)):
-        buffer = (<Buffer>mask.buffer).pool.allocate((count + 1) * 8)
+        buffer = read.pool.allocate((count + 1) * 8)
         to[axis] = <int64_t*><intptr_t>buffer.ptr
-        found.append(new_value(buffer, INT64, one_tuple((count,)), True))
+        found.append(buffer)
+    if asked != read.pool.asked and count_chosen(start, space) != count:
+        return None
     if count:
         find_chosen(start, space, to)
+    for axis in range(len(shape)):
+        found[axis] = new_value(found[axis], INT64, one_tuple((count,)), True)
     return found

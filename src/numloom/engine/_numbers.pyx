@@ -231,6 +231,8 @@ cdef Way* way_of(object op_def, int first, int second) except? NULL:
     cdef Way* way = way_for(<void*>op_def, first, second)
     if way.op_def != <void*>op_def or way.first != first or way.second != second:
         learn(way, op_def, first, second)
+        if way.op_def != <void*>op_def or way.first != first or way.second != second:  # Another one's by now, or unknown.
+            return NULL
     return way if way.there else NULL
 
 
@@ -401,16 +403,21 @@ cdef bint convert_integer(int64_t number, int loop, double* to) noexcept:
 
 
 cdef object learn(Way* way, object op_def, int first, int second):
-    """Find out by which loop an operation is done, and after which casts."""
-    op_defs[way - ways] = op_def
-    way.op_def = <void*>op_def
-    way.first, way.second = first, second
-    way.there = False
-    way.simple = NOTHING
+    """Find out by which loop an operation is done, and after which casts: Python runs, so it is put there at the end."""
+    cdef Way found
     loops = (device_of_ways if host_of_ways is None else host_of_ways).loops
-    if loops is None:
-        way.op_def = NULL  # They may come.
+    if loops is None:  # They may come.
         return
+    memset(&found, 0, sizeof(found))
+    found.op_def = <void*>op_def
+    found.first, found.second = first, second
+    find_out(&found, op_def, first, second, loops)
+    op_defs[way - ways] = op_def
+    way[0] = found
+
+
+cdef object find_out(Way* way, object op_def, int first, int second, object loops):
+    """Fill in how an operation is done; what there is no way for stays so."""
     try:
         rule = binary_rule(op_def, first, second)
     except TypeError:

@@ -106,20 +106,23 @@ cdef Known* learn_as(int kind, object op_def, tuple in_codes, int out_code, uint
         way, function, data, words = cast_of(in_codes[0], out_code, loops)
     else:
         way, function, data, words = operation(op_def, in_codes, out_code, loops)
-    cdef Known* found = slot_of(key, codes)
-    op_defs[found - known] = op_def
-    found.op_def = key
-    found.codes = codes
-    found.function = <void*><intptr_t>function
-    found.data = <void*><intptr_t>data
-    found.words = len(words)
+    cdef Known* found
+    cdef Known made
+    made.op_def = key
+    made.codes = codes
+    made.function = <void*><intptr_t>function
+    made.data = <void*><intptr_t>data
+    made.words = len(words)
     for place, word in enumerate(words):
-        found.word[place] = word
-    found.price = price_of(kind, op_def, way)
-    found.same = same_everywhere(kind, op_def, (*in_codes, out_code))
-    found.fastest = fastest_up_to(op_def.name, in_codes[0]) if way == BY_REDUCER else 0
-    found.copies = kind == CAST and in_codes[0] == out_code
-    found.way = way
+        made.word[place] = word
+    made.price = price_of(kind, op_def, way)
+    made.same = same_everywhere(kind, op_def, (*in_codes, out_code))
+    made.fastest = fastest_up_to(op_def.name, in_codes[0]) if way == BY_REDUCER else 0
+    made.copies = kind == CAST and in_codes[0] == out_code
+    made.way = way
+    found = slot_of(key, codes)  # All at once: another thread may have found out something else meanwhile.
+    op_defs[found - known] = op_def
+    found[0] = made
     return found
 
 

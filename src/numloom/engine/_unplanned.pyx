@@ -18,6 +18,7 @@ from numloom.engine._ready cimport (
     dots, fill_memory, find, forget_operations,
     learn, multiply_row, pack, product, simplify, take_shape, take_strides,
 )
+from numloom.engine.guard cimport Guard, get_ident
 from numloom.engine.walk cimport Walk
 from numloom.graph.node cimport Node, become_leaf
 
@@ -25,6 +26,7 @@ import numpy
 
 from numloom.base.dtypes import DTYPES, I64, code_of
 from numloom.device.cpu.hostview import array_at
+from numloom.engine.guard import guard as _guard
 from numloom.engine.interpret import apply, cast
 from numloom.engine.reference import gathered, physical_axes
 from numloom.graph import node as _node
@@ -58,6 +60,7 @@ cdef struct SmallValue:
     Py_ssize_t follows  # the write, counted from 1, that it was last found to depend on
     double scratch[2]  # for a number
 
+cdef Guard guard = _guard
 cdef int INT64 = I64
 cdef Py_ssize_t HAS_KERNELS = <Py_ssize_t>1 << 60  # spent by what its plan runs
 cdef Spent met[TIMES]
@@ -468,6 +471,8 @@ cpdef bint run_one(Node root, object device, bint beside, bint planned=True, Buf
     if limit <= 0 or device is not device_of_known or not interprets or root.kind > GATHER:
         return False
     if root.kind < OP and (root.kind != FILL and root.kind != IOTA or root.size < 2):
+        return False
+    if guard.owner and guard.owner != get_ident():  # Another thread's run may be at what this is made of.
         return False
     runs += 1
     turn = runs

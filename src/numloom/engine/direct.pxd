@@ -68,7 +68,7 @@ cdef long long take_operand(Direct direct, Node node, Py_ssize_t number, Py_ssiz
 @cython.locals(parameter=StepParameter, value=object)
 cdef int take_number(Direct direct, Node node, Py_ssize_t number) except -1
 
-@cython.locals(direct=Direct)
+@cython.locals(direct=Direct, epoch=cython.Py_ssize_t)
 cpdef Direct find_direct(Node node)
 
 @cython.locals(result=Buffer, block=Words, c=Counters)

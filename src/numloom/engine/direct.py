@@ -284,7 +284,9 @@ def find_direct(node: Node) -> Direct | None:
     direct.operations = 0
     direct.weary = False
     direct.debt = 0
-    if not follow(direct, node, next_epoch()) or direct.at != direct.length or direct.weary:
+    epoch = next_epoch()
+    node.mark = epoch  # For `is_under_way`.
+    if not follow(direct, node, epoch) or direct.at != direct.length or direct.weary:
         return None
     return direct  # type: ignore[no-any-return]
 
@@ -331,6 +333,7 @@ def learn_direct(nodes: list[Any], count: int, plan: ReadyPlan, regret: int) -> 
     made.met = 0
     made.operations = 0
     epoch = next_epoch()
+    node.mark = epoch
     if not follow(made, node, epoch):
         return
     made.learning = False

@@ -24,7 +24,7 @@ cdef bint _staying
 cdef list _recent
 cdef Py_ssize_t _RECENT, WAITS
 
-@cython.locals(owned=Guard)
+@cython.locals(owned=Guard, between=cython.bint)
 cpdef object evaluate(list nodes)
 cpdef object evaluate_one(Node node)
 cdef bint _run_one(Node node) except -1

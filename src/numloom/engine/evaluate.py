@@ -42,17 +42,17 @@ from numloom.device.registry import (
 )
 from numloom.engine.direct import clear_direct, find_direct, learn_direct, run_direct
 from numloom.engine.execute import ReadyPlan, forget_captured, is_compiled, run_plan
-from numloom.engine.guard import Guard, guard, warn_of_threads
+from numloom.engine.guard import Guard, guard, refused, warn_of_threads
 from numloom.engine.look import array as array_seen
 from numloom.engine.look import carried, is_near, is_shared, operand, wait
 from numloom.engine.look import number as number_seen
 from numloom.engine.owners import device_of, elsewhere_than, gather, lenders_of, mixed, owner_of, together
 from numloom.engine.placement import MIRRORED, begins_on_host, bring, bring_all, looked
-from numloom.engine.reference import compute, dense_array, flat_bytes
+from numloom.engine.reference import dense_array, flat_bytes, run_reference
 from numloom.engine.state import count_flush, counters, note_copy, watchers
 from numloom.engine.unplanned import last_regret, leave_to_plan, run_one, run_unplanned, side
 from numloom.engine.verify import VerificationError, check_computed, computed_apart
-from numloom.engine.walk import Walk, end_walk, pending_roots, run_only, walk, walk_pending
+from numloom.engine.walk import Walk, end_walk, is_under_way, pending_roots, run_only, walk, walk_pending
 from numloom.graph.build import copied, host_cast, leaf
 from numloom.graph.build import view as _view
 from numloom.graph.layout import Layout, extent_of, is_dense_order, k_strides
@@ -67,7 +67,6 @@ from numloom.graph.node import (
     UPDATE,
     VIEW,
     Node,
-    become_leaf,
     hold,
     leave_live,
     live_nodes,
@@ -75,7 +74,7 @@ from numloom.graph.node import (
     unhold,
 )  # fmt: skip
 from numloom.graph.replay import learning, lose, made
-from numloom.graph.tree import concrete, refuse_trees, valued
+from numloom.graph.tree import concrete, refuse_trees
 
 Host = np.ndarray[Any, Any]
 
@@ -143,23 +142,28 @@ def evaluate(nodes: list[Node]) -> None:
         refuse_trees(nodes)
     owned = _guard
     owned.take()
+    between = owned.running
+    owned.running = True
     if not cython.compiled:
         warn_of_threads()
     try:
-        if several():
+        if between:
+            run_between(nodes)
+        elif several():
             run_by_devices(nodes)
         else:
             if many():
                 current().enter()
             run_here(nodes)
     finally:
+        owned.running = between
         owned.give()
 
 
 def evaluate_one(node: Node) -> None:
     """`evaluate` for what is done with a value at once; of other pending work it need not run more than that reads."""
     others = _register.oldest is not node or node.newer is not None
-    if others and node.size <= ELEMENTS and not (_reference or _verify or several() or many()):
+    if others and node.size <= ELEMENTS and not (_reference or _verify or _guard.running or several() or many()):
         _guard.take()
         try:
             if _counters.profiler is None and current() is _device and _run_one(node):
@@ -327,7 +331,7 @@ def run_pending(nodes: list[Node]) -> None:
         roots = pending_roots(nodes)
         if roots:
             count_flush()
-            run_reference(roots, current())
+            run_reference(roots, current(), leaf_memory)
         return
     found = walk_pending(nodes)
     if found.roots:
@@ -424,7 +428,7 @@ def run_roots(roots: list[Node]) -> None:
     """Compute `roots` on the current device."""
     device = current()
     if _reference:
-        run_reference(roots, device)
+        run_reference(roots, device, leaf_memory)
         return
     found = walk(roots)
     if is_mixed() and bring_all(found.nodes, found.count, device):
@@ -501,12 +505,13 @@ def plans_by_settings() -> dict[int, ReadyPlan] | None:
     return _device_plans if current() is _device and not (several() and has_lanes()) else None
 
 
-def run_reference(roots: list[Node], device: Backend) -> None:
-    """Compute `roots` one by one through NumPy."""
-    for root, host in zip(roots, compute(roots, lambda node: leaf_memory(node, device)), strict=True):
-        if root.buffer is None:
-            counters.kernels += 1
-            become_leaf(root, device.upload(flat_bytes(host) if host.ndim else host.reshape(1).view(np.uint8)))
+def run_between(nodes: list[Node]) -> None:
+    """Compute values in the middle of a run, by themselves; RuntimeError of those that the run computes."""
+    for node in nodes:
+        if node.buffer is None:
+            if is_under_way(node):
+                raise refused()
+            run_reference([node], current(), leaf_memory)
 
 
 def leaf_memory(node: Node, device: Backend) -> Host:
@@ -557,12 +562,11 @@ def after_record(node: Node, now: bool = False) -> None:
     if apart() and not node.tree and together(node) is None and gpu_of(current()) is not home():
         keep_here(node)  # Nothing else says where it belongs.
         return
-    if now or register.recorded > _limit or register.orphan_bytes > register.orphan_limit:
+    over = register.recorded > _limit or register.orphan_bytes > register.orphan_limit
+    if now or (over and not _guard.is_between()):
         if node.tree:  # Which waits, whatever is recorded.
             register.recorded = 0
-            evaluate([])
-        else:
-            evaluate([node])
+        evaluate([] if node.tree else [node])
 
 
 def _set_fast_math(value: bool) -> None:
@@ -707,8 +711,13 @@ def copied_out(value: Node, code: int, offset: int, shape: tuple[int, ...], stri
     if high - low > 4 * size * itemsize + 4096 and not any([at % itemsize for at in (offset, *strides)]):
         # A thin view of much memory: gather it on the device first.
         dense_strides = k_strides(shape, [strides], itemsize)
-        from_view = copied(_view_of(value, code, offset, shape, strides), dense_strides, code)
-        run_roots([from_view])
+        from_leaf = leaf(value.buffer, value.code, value.shape, value.strides)
+        from_view = copied(_view(from_leaf, code, offset, shape, strides), dense_strides, code)
+        _guard.take()
+        try:
+            run_between([from_view]) if _guard.running else run_roots([from_view])
+        finally:
+            _guard.give()
         value, offset, strides = from_view, 0, dense_strides
     result = array_seen(device, value.buffer, offset, shape, strides, dtype)
     if value.attr is not None:
@@ -864,11 +873,6 @@ def mirror_of(base: Node) -> Any:
     return base.attr
 
 
-def _view_of(value: Node, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Node:
-    from_leaf = leaf(value.buffer, value.code, value.shape, value.strides)
-    return _view(from_leaf, code, offset, shape, strides)
-
-
 def pin_value(pinned: Node, new: Node) -> None:
     """Compute `new`, the next value of memory whose address is exported, into that very memory."""
     place = elsewhere_than(pinned.buffer)
@@ -885,16 +889,8 @@ def pin_value(pinned: Node, new: Node) -> None:
         new.buffer = pinned.buffer
 
 
-def reference_value(node: Node) -> Host:
-    """A value through the reference executor, from the same leaves; the recorded tree stays as it is."""
-    if node.tree:
-        node = valued([node])[0]
-    device = current()
-    return compute([node], lambda leaf_node: leaf_memory(leaf_node, device))[0]
-
-
 __all__ = [
     "after_record", "at_hand", "before_store", "dense_array", "download_layout", "download_value", "element",
     "element_on_host", "evaluate", "leaf_from_host", "mirror_of", "number", "pin_value", "plans_by_settings",
-    "plans_in_use", "reference_value", "synchronize",
+    "plans_in_use", "synchronize",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ from numloom.base.dtypes import CHARS, DTYPES, ITEMSIZES
 from numloom.device.registry import current
 from numloom.emit.cost import work_of
 from numloom.emit.emit import emit
+from numloom.engine.guard import guard, refused
 from numloom.engine.walk import walk
 from numloom.graph.node import LEAF, SCALAR, UPDATE, VIEW, Node, name_of
 from numloom.plan.plan import make_plan
@@ -63,6 +64,16 @@ class Structure:
 
 def structure(root: Node, *others: Node) -> Structure:
     """Tree and plan of what is recorded for `root`, and for others that are computed with it."""
+    guard.take()  # A walk leaves marks, which another thread's must not find.
+    try:
+        if guard.running:
+            raise refused()
+        return _structure(root, *others)
+    finally:
+        guard.give()
+
+
+def _structure(root: Node, *others: Node) -> Structure:
     found = walk([root, *others])
     nodes = tuple(_describe(node) for node in found.nodes)
     if root.kind in (LEAF, SCALAR):

@@ -32,18 +32,23 @@ class Guard:
         How many times the owner took it.
     queue : list of tuple
         Threads that wait for it, in their order, each with a lock that is released when it has the guard.
+    running : bool
+        Whether its owner is in the middle of computing values. What runs in between in the same thread (a hook of
+        memory, a finalizer, a handler of a signal) begins no other walk or plan then.
     """
 
-    __slots__ = ("__weakref__", "depth", "owner", "queue")
+    __slots__ = ("__weakref__", "depth", "owner", "queue", "running")
 
     owner: int
     depth: int
     queue: list[Any]
+    running: bool
 
     def __init__(self) -> None:
         self.owner = 0
         self.depth = 0
         self.queue = []
+        self.running = False
 
     def renew(self) -> None:
         """In a child process nobody waits."""
@@ -97,6 +102,10 @@ class Guard:
         self.depth = 1
         turn.release()
 
+    def is_between(self) -> bool:
+        """Whether this thread is in the middle of computing values, so that what is done now is done in between."""
+        return self.running and self.owner == get_ident()
+
     def acquire(self) -> None:
         """`take`, by the name that locks have elsewhere."""
         self.take()
@@ -109,6 +118,15 @@ class Guard:
 guard: Guard = held(Guard(), EVALUATION)
 """Of evaluations, and of whatever else changes where values lie."""
 anew(guard.renew)
+
+
+def refused() -> RuntimeError:
+    """The error of who looks in between at what is being computed."""
+    return RuntimeError(
+        "a value is looked at while it is being computed, by what runs in between: a hook of memory, a finalizer, or a "
+        "handler of a signal. Look at it afterwards, or call numloom.evaluate(x) before, where x is that array"
+    )
+
 
 _first_thread = 0
 
@@ -129,4 +147,4 @@ def warn_of_threads() -> None:
         )
 
 
-__all__ = ["Guard", "guard", "warn_of_threads"]
+__all__ = ["Guard", "guard", "refused", "warn_of_threads"]

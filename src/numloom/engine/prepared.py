@@ -393,6 +393,8 @@ def run_prepared(prepared: Prepared, operands: list[Any], checking: bool) -> Any
     owned = _guard
     owned.take()
     try:
+        if owned.running:  # In between it is recorded, as all else.
+            return None
         if prepared.plan is None or cython.cast(ReadyPlan, prepared.plan).replay is None:
             run_steps(prepared, values, None, None)
         else:
@@ -443,7 +445,11 @@ def run_steps(prepared: Prepared, values: list[Any], begins: Any, capture: Any) 
                 for place in cython.cast(PreparedCall, step).done:
                     values[place] = None
         elif type(step) is PreparedStep:
-            run_prepared_step(step, values, begins, prepared.device, prepared.pool, prepared.plan, None)
+            _guard.running = True  # Its words are those of others' runs.
+            try:
+                run_prepared_step(step, values, begins, prepared.device, prepared.pool, prepared.plan, None)
+            finally:
+                _guard.running = False
         else:
             run_prepared_call(step, values, begins, prepared)
 

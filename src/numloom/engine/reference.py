@@ -15,8 +15,25 @@ from numloom.base.dtypes import DTYPES, ITEMSIZES
 from numloom.base.errors import untraced
 from numloom.base.progress import track
 from numloom.device.cpu.hostview import array_at
-from numloom.graph.node import CAST, FILL, GATHER, IOTA, LEAF, LOST, OP, REDUCE, ROUTINE, SCALAR, UPDATE, VIEW, Node
+from numloom.engine.state import counters
+from numloom.graph.node import (
+    CAST,
+    FILL,
+    GATHER,
+    IOTA,
+    LEAF,
+    LOST,
+    OP,
+    REDUCE,
+    ROUTINE,
+    SCALAR,
+    UPDATE,
+    VIEW,
+    Node,
+    become_leaf,
+)
 from numloom.graph.source_location import OUT_OF_BOUNDS
+from numloom.graph.tree import valued
 from numloom.ops.definitions import is_low
 from numloom.ops.reduction_tree import reduce_axes
 
@@ -64,6 +81,14 @@ def compute(roots: list[Node], read_leaf: Callable[[Node], Host]) -> list[Host]:
         for node in track(order, "computing the reference through NumPy", len(order)):
             values[id(node)] = _value(node, [values[id(arg)] for arg in node.args], read_leaf)
     return [values[id(root)] for root in roots]
+
+
+def run_reference(roots: list[Node], device: Any, read: Callable[[Node, Any], Host]) -> None:
+    """Compute values one by one, into memory of a device; `read` gives the bytes of leaves."""
+    for root, host in zip(roots, compute(roots, lambda leaf: read(leaf, device)), strict=True):
+        if root.buffer is None:
+            counters.kernels += 1
+            become_leaf(root, device.upload(flat_bytes(host) if host.ndim else host.reshape(1).view(np.uint8)))
 
 
 def _value(node: Node, args: list[Host], read_leaf: Callable[[Node], Host]) -> Host:
@@ -128,6 +153,13 @@ def _call_routine(call: Any, out: Host, args: list[Host]) -> None:
     op_def.numpy(np.ndarray(shape, DTYPES[code], memory.data, offset, strides), *args[1:], **options)
 
 
+def reference_value(node: Node, device: Any, read: Callable[[Node, Any], Host]) -> Host:
+    """A value through this executor, from the same leaves, which `read` reads; the recorded tree stays as it is."""
+    if node.tree:
+        node = valued([node])[0]
+    return compute([node], lambda leaf: read(leaf, device))[0]
+
+
 def physical_axes(node: Node, axes: tuple[int, ...]) -> tuple[int, ...]:
     """Reduced axes in physical order, slowest first (broadcast axes slowest of all)."""
     return tuple(sorted(axes, key=lambda axis: -abs(node.strides[axis]) if node.strides[axis] else -(1 << 62)))
@@ -141,4 +173,7 @@ def gathered(array: Host, indices: list[Host], axes: tuple[int, ...], position: 
     return np.moveaxis(result, range(len(count)), range(position, position + len(count)))
 
 
-__all__ = ["ITEMSIZES", "compute", "dense_array", "flat_bytes", "gathered", "order_of", "physical_axes"]
+__all__ = [
+    "ITEMSIZES", "compute", "dense_array", "flat_bytes", "gathered", "order_of", "physical_axes", "reference_value",
+    "run_reference",
+]  # fmt: skip

@@ -13,6 +13,7 @@ from typing import Any
 from numloom.base.dtypes import I64, ITEMSIZES, U8
 from numloom.engine.evaluate import plans_by_settings, plans_of
 from numloom.engine.execute import ReadyPlan
+from numloom.engine.guard import guard
 from numloom.engine.prepared import Prepared, PreparedStep
 from numloom.engine.walk import walk
 from numloom.graph.build import one_tuple
@@ -60,6 +61,16 @@ def prepare_repeated(
     """
     # Values of their own, so that none is taken for another one; and nothing is known of the number.
     values = [computed(_as_memory(node), node.buffer) for node in operands]
+    guard.take()  # A walk leaves marks, which another thread's must not find.
+    try:
+        return None if guard.running else _planned(record, values, extent, device)
+    finally:
+        guard.give()
+
+
+def _planned(
+    record: Callable[[list[Node]], list[Node]], values: list[Node], extent: Extent, device: Any
+) -> tuple[Prepared, list[Node]] | None:
     roots = record(list(values))
     found = walk(roots)
     nodes = found.nodes[: found.count]

@@ -118,6 +118,8 @@ def _fused(mask: Node, select: Select, array: Node | None, take: Callable[[Any, 
         return None
     guard.take()
     try:
+        if guard.running:
+            return None
         # What else is pending may write to memory that the mask reads, or share its kernel: then all of it runs.
         return _selected(mask, select, array, take, device) if pending_roots([mask]) == [mask] else None
     finally:

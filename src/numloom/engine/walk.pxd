@@ -25,7 +25,7 @@ cdef class Epoch:
 cdef Epoch _epoch
 cdef Memo _numbers, _near
 cdef unsigned long long _MASK, _P1, _P2, _P3, _P4, _P5
-cdef int FILL, LEAF, LOST, SCALAR, UPDATE, VIEW
+cdef int FILL, LEAF, LOST, OP, SCALAR, UPDATE, VIEW
 
 @cython.locals(r=Register, roots=list, node=Node, live=Node, generated=cython.bint)
 cpdef list pending_roots(list wanted)

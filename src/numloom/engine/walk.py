@@ -16,8 +16,9 @@ except ImportError:
     from numloom.base import uncompiled as cython
 from numloom.base.errors import untraced
 from numloom.base.memo import Memo
+from numloom.engine.reference import order_of
 from numloom.graph.layout import displacement
-from numloom.graph.node import FILL, LEAF, LOST, SCALAR, UPDATE, VIEW, Node, is_listed, register, signature_of
+from numloom.graph.node import FILL, LEAF, LOST, OP, SCALAR, UPDATE, VIEW, Node, is_listed, register, signature_of
 from numloom.plan.nearby import PLACES
 
 
@@ -175,6 +176,14 @@ def new_walk() -> Walk:
     found.begins = None
     _epoch.number += 1
     return found
+
+
+def is_under_way(root: Node) -> bool:
+    """Whether a value is computed by the last walk, or from what is: nobody else may compute it meanwhile."""
+    for node in order_of([root]):
+        if node.buffer is None and node.mark == _epoch.number and (node is root or node.kind >= OP):
+            return True
+    return False
 
 
 def end_walk(found: Walk) -> None:

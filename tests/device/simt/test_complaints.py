@@ -114,12 +114,15 @@ def test_addresses_in_the_heap_are_addresses_wherever_it_lies(monkeypatch):
     monkeypatch.setattr(module, "_LOWEST", module._HIGHEST)
     malloc, free = ctypes.CDLL(None).malloc, ctypes.CDLL(None).free
     malloc.restype, free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
-    address = malloc(40)
+    # The first ones may be what threads of other tests had, which is no part of the heap, and this one has freed.
+    addresses = [malloc(40) for _ in range(100)]
+    address = addresses[-1]
     begin, end = module.heap()
     assert begin <= address < end
     assert not module.GuardedArguments([np.uint64(address).tobytes()]).strict
     assert module.GuardedArguments([np.uint64(begin - 8).tobytes()]).strict
-    free(address)
+    for address in addresses:
+        free(address)
 
 
 RACES = {

@@ -44,17 +44,26 @@ def _dense(host: Host) -> bool:
 def _chosen(device: Any, loop: str, source: Host, mask: Host, dtype: np.dtype[Any]) -> Strided | None:
     """What the loop chooses; None where it is not compiled yet."""
     flat = mask.reshape(-1)
-    pieces = shared.pieces_of(flat.size)
-    starts = np.zeros(pieces + 1, np.int64)
-    for piece in range(pieces):
-        starts[piece + 1] = np.count_nonzero(flat[piece * shared.PIECE : (piece + 1) * shared.PIECE])
-    np.cumsum(starts, out=starts)
+    starts = _starts(flat)
+    pieces = len(starts) - 1
     chosen = int(starts[-1])
+    asked = device.pool.asked
     buffer = device.pool.allocate(max(chosen * dtype.itemsize, 1))
+    if asked != device.pool.asked and (starts != _starts(flat)).any():  # Others have written to the mask meanwhile.
+        return None
     params = array("q", [source.ctypes.data, flat.ctypes.data, buffer.ptr, starts.ctypes.data, flat.size, shared.PIECE])
     if not shared.run(device, loop, params, pieces):
         return None
     return Strided(buffer, 0, (chosen,), (1,), dtype)
+
+
+def _starts(flat: Host) -> Host:
+    """Where what each piece chooses begins, and at last how much all of them choose."""
+    pieces = shared.pieces_of(flat.size)
+    starts = np.zeros(pieces + 1, np.int64)
+    for piece in range(pieces):
+        starts[piece + 1] = np.count_nonzero(flat[piece * shared.PIECE : (piece + 1) * shared.PIECE])
+    return np.cumsum(starts, out=starts)
 
 
 def fresh(device: Any, host: Host) -> Strided:
