@@ -414,7 +414,8 @@ class Change(Repeated):
     """A routine that changes memory; called with the value that lies there and with the routine's other operands,
     which read none of it, it gives the value that lies there then.
 
-    It changes the memory in place if only one storage holds the old value and nobody is about to read it, else a copy.
+    It changes the memory in place if only one storage holds the old value and nobody is about to read it, else a copy:
+    in the middle of a run, too, which may have its address.
     What is `bound` takes the address that is changed first.
 
     Attributes
@@ -477,7 +478,7 @@ class Change(Repeated):
         """Run it on operands of any kind."""
         code, offset, shape, strides = self.seen
         evaluate([value, *[node.args[0] if node.kind == VIEW else node for node in operands]])
-        if value.storages > 1 or value.readers:
+        if value.storages > 1 or value.readers or _guard.running:
             value = _twin(value)
         described = describe(operands, device)
         target = view(value, code, offset, shape, strides)
@@ -498,7 +499,7 @@ def _twin(value: Node) -> Node:
 def _changed(change: Change, value: Node, operands: Sequence[Node]) -> Node | None:
     """The new value if memory can be changed where it lies, by operands where they lie; else None."""
     at: list[int] = []
-    if not _locate((value, *operands), at, change.device) or value.storages > 1 or value.readers:
+    if not _locate((value, *operands), at, change.device) or value.storages > 1 or value.readers or _guard.running:
         return None
     buffer = value.buffer
     at[0] += change.offset
