@@ -19,11 +19,12 @@ import numpy as np
 import pytest
 
 from compilers import needed
-from folded import ARCHITECTURES, calls, differences, functions, ptx_of, stored
+from folded import ARCHITECTURES, calls, functions, ptx_of, stored
+from numloom.base.errors import CompileError
 from numloom.emit.values import headers_text
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.reductions import REDUCTIONS, reduction_headers
-from nvrtc import need_nvrtc
+from nvrtc import SessionTexts, compile_for_ptx, folded_otherwise, need_nvrtc
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "ops"))
 
@@ -127,22 +128,35 @@ def folded(body: str, dtype: np.dtype[Any], count: int) -> tuple[np.ndarray[Any,
     return np.array([value or 0 for value in values], np.uint8).view(dtype), known
 
 
-@pytest.mark.parametrize("char", "efd")
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_what_is_folded_is_what_the_cpu_computes(architecture: str, char: str) -> None:
-    need_nvrtc()
-    text, made = folding(char)
-    assert not calls(text)
-    bodies = dict(functions(ptx_of(text, architecture)))
+def compare(char: str, ptx: str) -> tuple[list[str], float]:
+    """Where the PTX of the text of a dtype has other results than the CPU, a line each, and the share that it has."""
+    made, bodies = folding(char)[1], dict(functions(ptx))
     wrong, found = [], []
     for entry, expected in computed(char).items():
         dtype, count, called = made[entry]
         values, known = folded(bodies[entry], dtype, count)
-        different = known & ~same_bits(values, expected)
-        wrong += [f"{called}, number {k}: {values[k]!r}, on the CPU {expected[k]!r}" for k in np.flatnonzero(different)]
+        places = np.flatnonzero(known & ~same_bits(values, expected))
+        wrong += [f"{called}, number {k}: {values[k]}, on the CPU {expected[k]}" for k in places]
         found.append(known)
+    return wrong, float(np.concatenate(found).mean())
+
+
+@pytest.mark.parametrize("char", "efd")
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_what_is_folded_is_what_the_cpu_computes(architecture: str, char: str) -> None:
+    need_nvrtc()
+    text, _ = folding(char)
+    assert not calls(text)
+    wrong, share = compare(char, ptx_of(text, architecture))
     assert not wrong, "\n".join(wrong)
-    assert np.concatenate(found).mean() > 0.6, "PTX is written otherwise than `stored` reads it"
+    assert share > 0.6, "PTX is written otherwise than `stored` reads it"
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES[1:3])
+def test_a_maximum_of_cuda_is_told(architecture: str) -> None:
+    need_nvrtc()
+    wrong, _ = compare("f", ptx_of(folding("f")[0].replace("nl::maximum(", "fmaxf("), architecture))
+    assert "maximum of ff, number 1: 0.0, on the CPU -0.0" in wrong
 
 
 @pytest.mark.parametrize(
@@ -159,7 +173,8 @@ def test_what_is_folded_is_what_the_cpu_computes(architecture: str, char: str) -
 def test_zeros_that_compilers_see_otherwise_are_told(text: str, told: list[str]) -> None:
     need_nvrtc()
     whole = f'extern "C" __global__ void zeros(float* q) {{\n{text}\n}}\n'
-    found = differences({architecture: ptx_of(whole, architecture) for architecture in ARCHITECTURES})
+    found = folded_otherwise(whole)
+    assert found == folded_otherwise(whole, compile_for_ptx(whole))
     assert [each.partition(":")[0] for each in found] == told
     assert bool(calls(whole)) == ("fm" in text)
 
@@ -173,3 +188,18 @@ def test_a_folded_zero_is_read_from_ptx() -> None:
         assert known.tolist() == [True, False]
         signs[architecture] = bool(np.signbit(values[0]))
     assert len(set(signs.values())) == 2, "NVRTC has one answer, see findings/nvrtc_fmax_of_zeros.sh"
+
+
+def test_a_session_fails_by_what_is_folded_otherwise() -> None:
+    need_nvrtc()
+    session = object.__new__(SessionTexts)
+    session.users, session.compiled, session.compared = {"k_0000"}, 0, 0
+    hidden = FLIPPED.replace("extern", "#define most fmaxf\nextern").replace("fmaxf(", "most(")
+    for entry, text in (("k_0000", FLIPPED), ("k_0008", hidden), ("k_0000", FLIPPED + "namespace nl_user {}\n")):
+        session.check(entry, text)
+    session.users = set()
+    with pytest.raises(CompileError, match="minimum or maximum"):
+        session.check("k_0008", FLIPPED)
+    with pytest.raises(CompileError, match=r"-0\.0 of float32: only for compute_75, compute_90"):
+        session.check("k_0000", hidden)
+    assert (session.compiled, session.compared) == (5, 1)
