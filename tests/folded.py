@@ -65,7 +65,7 @@ def negative_zeros(ptx: str) -> set[str]:
 
     Integers with these bits count where they are stored and nothing else may be: a cast has them for what an integer
     cannot hold. The addend of ``fma(a, b, -0.0)``, a product in CUDA's functions, does not count: one version of LLVM
-    takes it away.
+    takes it away. Nor does what is compared with it, which compares with 0.0 as well.
     """
     found = set()
     for _, body in functions(ptx):
@@ -75,7 +75,7 @@ def negative_zeros(ptx: str) -> set[str]:
             if operations[0].startswith("mov."):
                 uses = rf"^\s*(?:@!?%p\d+ )?([a-z][\w.]*)\s+[%\[{{][^;]*?, [^;]*?{register}\b"
                 operations = re.findall(uses, body, re.MULTILINE) if as_float or defined[register] == 1 else []
-            if any(each[:4] != "fma." if as_float else each.startswith("st.") for each in operations):
+            if any(each[:4] not in ("fma.", "setp") if as_float else each[:3] == "st." for each in operations):
                 found.add(f"-0.0 of float{64 if len(zero['bits']) > 12 else 32}")
     return found
 

@@ -154,8 +154,9 @@ class SessionTexts:
     def check(self, entry: str, text: str) -> None:
         """Compile a text; one in `FOLDED` of ours for other architectures, too."""
         self.compiled += 1
-        _, ptx = checked(text, ARCHITECTURE, entry not in self.users)
-        if entry in self.users or USERS in text:
+        own = entry not in self.users and USERS not in text
+        _, ptx = checked(text, ARCHITECTURE, own)
+        if not own:
             return
         if found := calls(text):
             raise CompileError("NVRTC", text, f"CUDA's minimum or maximum, which may give either zero: {found}")
