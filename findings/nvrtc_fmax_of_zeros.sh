@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # NVRTC 13.5 (release 13.5.37): what it folds of fmaxf(-0.0f, 0.0f) depends on the architecture: -0.0 for compute_75 and compute_90, 0.0 for compute_100 and compute_120.
 #
-# Expected: one result for all of them. C leaves open which zero fmax gives, but CUDA's instruction has a rule. Seen: the
-# PTX says which compiler made it, "Based on NVVM 7.0.1" before compute capability 10.0 and "NVVM 23.0.0" from there on. The
-# older one keeps the first argument, of fminf, fmax and fmin as well; the newer one orders the zeros, as IEEE 754's
-# maximumNumber does.
+# Expected: one result for all of them, though C leaves open which zero fmax gives. Seen: the signs of what is stored
+#   compute_75: - + - + - + NVVM 7.0.1
+#   compute_90: - + - + - + NVVM 7.0.1
+#   compute_100: + + - - + + NVVM 23.0.0
+#   compute_120: + + - - + + NVVM 23.0.0
+# for CALLS below, and the compiler that made the PTX, by its own words. The older one keeps the first argument, the newer one
+# orders the zeros, as maximumNumber of IEEE 754 does.
 # What works: a comparison and a choice, a > b ? a : b, which both fold alike.
 set -euo pipefail
 work=$(mktemp -d)
