@@ -3,7 +3,10 @@
 With ``--nvrtc`` every text that the emitter makes while tests run is noted, and compiled for sm_90 when they are
 done: ``--nvrtc=sample`` (what CI gives) compiles all texts of tests/emit and one in `SAMPLE` of the others (which ones
 follows from the texts alone), about two minutes on two cores; ``--nvrtc=all`` compiles all, about a quarter of an hour.
-A text that does not compile fails the session. With pytest-xdist each text is compiled by the first worker that has it.
+A text that does not compile fails the session. One in `FOLDED` of ours that are compiled is compiled to PTX for other
+architectures, too, and fails the session if NVRTC has computed other constants for some (tests/folded.py); so does
+each text of ours that calls CUDA's minimum or maximum, whose zeros NVRTC folds otherwise. With pytest-xdist each text
+is compiled by the first worker that has it.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from typing import Any
 import pytest
 
 import numloom.emit.emit as emitter
+from folded import ARCHITECTURES, calls, differences, ptx_of
 from numloom.base.errors import CompileError, MissingDependencyError
 from numloom.device.cuda.compile import HALVES, bindings, compile_text
 from numloom.emit import user_loop, user_reduce
@@ -25,6 +29,12 @@ ARCHITECTURE = "sm_90"
 SAMPLE_SECONDS = 30.0
 """How long a worker compiles a sample; what is left then is counted."""
 SAMPLE = 8
+FOLDED = 8
+"""One in so many of our texts is compiled for other architectures, which takes as long as two or three texts."""
+FOLDED_AS = "compute_90"
+"""Whose PTX is also that of `ARCHITECTURE`."""
+USERS = "namespace nl_user"
+"""What texts have that hold functions of a user's, whose bits are the user's."""
 
 
 def need_nvrtc() -> None:
@@ -38,7 +48,7 @@ def need_nvrtc() -> None:
 def compile_for_gpu(text: str, architecture: str = ARCHITECTURE) -> bytes:
     """Machine code of a text, compiled as the CUDA backend does it; its log is the failure."""
     need_nvrtc()
-    return checked_cubin(text, architecture)
+    return checked(text, architecture)[0]
 
 
 def compile_for_ptx(text: str, architecture: str = ARCHITECTURE) -> str:
@@ -47,15 +57,25 @@ def compile_for_ptx(text: str, architecture: str = ARCHITECTURE) -> str:
     return compile_text(text, architecture)[1]
 
 
-def checked_cubin(text: str, architecture: str, own: bool = True) -> bytes:
-    """Machine code of a text whose PTX holds nothing that is known to be assembled wrongly.
+def checked(text: str, architecture: str, own: bool = True) -> tuple[bytes, str]:
+    """Machine code and PTX of a text, which holds nothing that is known to be assembled wrongly.
 
     Texts that are not our `own` may compare short numbers as they like: the backend compiles them otherwise.
     """
     cubin, ptx = compile_text(text, architecture)
     if found := miscompiled(ptx) or (own and (halves := HALVES.search(ptx)) and halves[0]):
         raise CompileError("NVRTC", text, f"PTX assemblers miscompile: {found}")
-    return cubin
+    return cubin, ptx
+
+
+def number_of(entry: str) -> int:
+    """The number in a text's name, which follows from the text."""
+    return int(entry.rpartition("_")[2], 16)
+
+
+def folded_otherwise(text: str, ptx: str = "") -> list[str]:
+    """What NVRTC has folded otherwise for one of `ARCHITECTURES` than for another, a line each; `ptx` is sm_90's."""
+    return differences({each: ptx if ptx and each == FOLDED_AS else ptx_of(text, each) for each in ARCHITECTURES})
 
 
 def miscompiled(ptx: str) -> str:
@@ -81,7 +101,7 @@ class SessionTexts:
         self.claims = claims
         self.texts: dict[str, tuple[str, str]] = {}
         self.users: set[str] = set()
-        self.made = self.compiled = self.left = 0
+        self.made = self.compiled = self.compared = self.left = 0
         self.seconds = 0.0
         self.failures: list[str] = []
         source = emitter.KernelSource
@@ -106,7 +126,7 @@ class SessionTexts:
     def chosen(self, entry: str) -> bool:
         """Whether a text is compiled."""
         made_by = self.texts[entry][1]
-        return self.everything or made_by.startswith("tests/emit/") or int(entry.rpartition("_")[2], 16) % SAMPLE == 0
+        return self.everything or made_by.startswith("tests/emit/") or number_of(entry) % SAMPLE == 0
 
     def claim(self, name: str) -> bool:
         """Whether no other worker has taken this name."""
@@ -125,36 +145,54 @@ class SessionTexts:
                 if not self.everything and time.monotonic() - begin > SAMPLE_SECONDS:
                     self.left += 1
                     continue
-                self.compiled += 1
                 try:
-                    checked_cubin(text, ARCHITECTURE, entry not in self.users)
+                    self.check(entry, text)
                 except CompileError as error:
                     self.failures.append(f"{entry}, made by {test}:\n{error}")
         self.seconds = max(self.seconds, time.monotonic() - begin)  # Workers may have told of theirs before.
+
+    def check(self, entry: str, text: str) -> None:
+        """Compile a text; one in `FOLDED` of ours for other architectures, too."""
+        self.compiled += 1
+        own = entry not in self.users and USERS not in text
+        _, ptx = checked(text, ARCHITECTURE, own)
+        if not own:
+            return
+        if found := calls(text):
+            raise CompileError("NVRTC", text, f"CUDA's minimum or maximum, which may give either zero: {found}")
+        if number_of(entry) // SAMPLE % FOLDED == 0:
+            self.compared += 1
+            if found := folded_otherwise(text, ptx):
+                raise CompileError("NVRTC", text, "constants that not all architectures have:\n" + "\n".join(found))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         self.compile()
         if hasattr(session.config, "workeroutput"):
-            session.config.workeroutput["nvrtc"] = (self.made, self.compiled, self.left, self.seconds, self.failures)
+            session.config.workeroutput["nvrtc"] = (
+                self.made, self.compiled, self.compared, self.left, self.seconds, self.failures
+            )  # fmt: skip
         elif self.failures and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: Any) -> None:
-        made, compiled, left, seconds, failures = getattr(node, "workeroutput", {}).get("nvrtc", (0, 0, 0, 0.0, []))
+        told = getattr(node, "workeroutput", {}).get("nvrtc", (0, 0, 0, 0, 0.0, []))
+        made, compiled, compared, left, seconds, failures = told
         self.made += made
         self.compiled += compiled
+        self.compared += compared
         self.left += left
         self.seconds = max(self.seconds, seconds)
         self.failures += failures
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for failure in self.failures:
-            terminalreporter.section("a kernel text does not compile for the GPU", red=True)
+            terminalreporter.section("a kernel text does not compile for the GPU as it should", red=True)
             terminalreporter.write_line(failure)
         terminalreporter.write_line(
-            f"nvrtc: {self.made} texts made, {self.compiled} compiled for {ARCHITECTURE} in {self.seconds:.0f} s, "
+            f"nvrtc: {self.made} texts made, {self.compiled} compiled for {ARCHITECTURE}, {self.compared} of them for "
+            f"{len(ARCHITECTURES) - 1} others, in {self.seconds:.0f} s, "
             f"{len(self.failures)} failed" + (f", {self.left} left out for want of time" if self.left else ""),
             red=bool(self.failures),
         )
