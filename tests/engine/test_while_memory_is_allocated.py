@@ -16,6 +16,7 @@ import pytest
 
 import numloom as nl
 from numloom.device import registry
+from numloom.engine.guard import guard
 from numloom.graph.node import register
 
 pytestmark = pytest.mark.skipif(registry.current().discrete, reason="the hook is the host's")
@@ -538,3 +539,25 @@ def test_threads_operate_on_what_others_write_to() -> None:
     finally:
         pool.watch(None)
     assert not errors
+
+
+def test_what_a_run_reads_later_is_not_changed_in_place() -> None:
+    """By stores at indices of many elements, which are a routine's."""
+    count = 50_000
+    x, y, other = np.linspace(0, 1, count), np.linspace(1, 2, count), np.linspace(5, 6, count)
+    places = nl.asarray(np.arange(count))
+    call = nl.compile(lambda x, y: nl.cumsum(nl.exp(x) * y) + nl.cumsum(y))
+    for _ in range(12):
+        call(nl.asarray(x), nl.asarray(y)).get()
+    wanted = [np.cumsum(np.exp(x) * one) + np.cumsum(one) for one in (y, other)]
+    for at in range(6):
+        given = nl.asarray(y)
+
+        def change(given: Any = given) -> None:
+            if guard.is_mine():
+                given[places] = nl.asarray(other)
+
+        hook = Once(change, at)
+        result = watched(hook, lambda given=given: call(nl.asarray(x), given).get())
+        assert not hook.errors, hook.errors
+        assert any(np.allclose(result, one) for one in wanted), at

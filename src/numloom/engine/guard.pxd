@@ -18,6 +18,7 @@ cdef class Guard:
     cpdef object take(self)
     cdef object _wait(self, unsigned long me)
     cpdef object give(self)
+    cpdef bint is_mine(self)
     cpdef bint is_between(self)
     @cython.locals(thread="unsigned long")
     cdef object _hand_over(self)

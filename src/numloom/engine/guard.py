@@ -102,6 +102,10 @@ class Guard:
         self.depth = 1
         turn.release()
 
+    def is_mine(self) -> bool:
+        """Whether this thread has it."""
+        return self.owner == get_ident()
+
     def is_between(self) -> bool:
         """Whether this thread is in the middle of computing values, so that what is done now is done in between."""
         return self.running and self.owner == get_ident()

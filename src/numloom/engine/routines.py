@@ -447,11 +447,12 @@ class Change(Repeated):
         device = device_for(self.op_def, (value, *operands), self.options)
         if device is not self.device:
             self.move(device)
+        between = _guard.is_mine()
         guarded = self.guarded or config.verify  # which looks at what others have computed
         if guarded:
             _guard.take()
         try:
-            result = self._run(device, value, operands)
+            result = self._run(device, value, operands, between)
         finally:
             if guarded:
                 _guard.give()
@@ -459,26 +460,26 @@ class Change(Repeated):
             called(known, self, result)
         return result
 
-    def _run(self, device: Any, value: Node, operands: tuple[Node, ...]) -> Node:
+    def _run(self, device: Any, value: Node, operands: tuple[Node, ...], between: bool) -> Node:
         """The new value, the short way where there is one."""
         profiler = _counters.profiler
         span = begun(profiler, self.op_def, (value, *operands)) if profiler is not None else None
         twin = _twin(value) if config.verify and self.bound is not None else None
-        result = _changed(self, value, operands) if self.bound is not None else None
+        result = _changed(self, value, operands) if self.bound is not None and not between else None
         if result is None:
-            result = self._in_full(device, value, operands)
+            result = self._in_full(device, value, operands, between)
         elif twin is not None:
-            same_value(result, self._in_full(device, twin, operands), device, leaf_memory, self.op_def.name)
+            same_value(result, self._in_full(device, twin, operands, between), device, leaf_memory, self.op_def.name)
         if profiler is not None:
             profiler.end(span)
             profiler.ran_call(self, device, (value, *operands), result)
         return result
 
-    def _in_full(self, device: Any, value: Node, operands: Sequence[Node]) -> Node:
-        """Run it on operands of any kind."""
+    def _in_full(self, device: Any, value: Node, operands: Sequence[Node], between: bool) -> Node:
+        """Run it on operands of any kind; in memory of its own where it is called in the middle of a run."""
         code, offset, shape, strides = self.seen
         evaluate([value, *[node.args[0] if node.kind == VIEW else node for node in operands]])
-        if value.storages > 1 or value.readers or _guard.running:
+        if between or value.storages > 1 or value.readers:
             value = _twin(value)
         described = describe(operands, device)
         target = view(value, code, offset, shape, strides)
@@ -499,7 +500,7 @@ def _twin(value: Node) -> Node:
 def _changed(change: Change, value: Node, operands: Sequence[Node]) -> Node | None:
     """The new value if memory can be changed where it lies, by operands where they lie; else None."""
     at: list[int] = []
-    if not _locate((value, *operands), at, change.device) or value.storages > 1 or value.readers or _guard.running:
+    if not _locate((value, *operands), at, change.device) or value.storages > 1 or value.readers:
         return None
     buffer = value.buffer
     at[0] += change.offset
