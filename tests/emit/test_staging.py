@@ -47,7 +47,7 @@ def test_bits_of_the_reference(name: str, rows: int, count: int) -> None:
     ("count", "dtype"), [(2, "f8"), (10, "f2"), (32, "f8"), (33, "c8"), (40, "f4"), (127, "f2"), (20, "c16")]
 )
 def test_bits_of_other_dtypes(count: int, dtype: str) -> None:
-    check("rows that are weighed" if dtype[0] == "c" else "unit vectors", 70, count, dtype)
+    check("from within" if dtype[0] == "c" else "unit vectors", 70, count, dtype)
 
 
 @pytest.mark.parametrize("work", [

@@ -24,9 +24,9 @@ Array = Any
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _CONVERSIONS = frozenset(
     (
-        "array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "copy",
-        "from_dlpack", "from_host", "frombuffer", "fromfile", "fromiter", "fromstring", "genfromtxt", "load", "loadtxt",
-        "made_on", "over_host", "require",
+        "_by_numpy", "_seen", "array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray",
+        "asfortranarray", "copy", "from_dlpack", "from_host", "frombuffer", "fromfile", "fromiter", "fromstring",
+        "genfromtxt", "load", "loadtxt", "made_on", "over_host", "require",
     )
 )  # fmt: skip
 """Functions whose result is what the user asked for, by their own name."""
