@@ -2,17 +2,16 @@
 
 NVRTC 13.5 is two compilers: one version of LLVM for compute capabilities before 10.0, another from there on. Of
 ``fmaxf(-0.0f, 0.0f)`` the first makes -0.0 and the second 0.0 (findings/nvrtc_fmax_of_zeros.sh). So a text whose bits
-are promised calls no minimum or maximum of CUDA's (`calls`), and its constants are the same for all architectures
-(`differences`).
+are promised calls no minimum or maximum of CUDA's (`calls`), and its negative zeros are the same for all
+architectures (`differences`).
 
-The PTX itself differs: loops are unrolled otherwise, values chosen by a branch or by an instruction, a constant is
-multiplied by instead of its negative. What does not differ unless something was folded otherwise is which float
-constants occur at all, but for their signs, and whether a negative zero does.
+The PTX itself differs: loops are unrolled and counted otherwise, values chosen by a branch or by an instruction, a
+constant is multiplied by instead of its negative. What does not differ unless a zero was folded otherwise is whether a
+negative one occurs.
 """
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -50,16 +49,6 @@ def calls(text: str) -> list[str]:
     return [found[0] for found in CALLS.finditer(text)]
 
 
-def constants(ptx: str) -> set[str]:
-    """Float constants other than zero, without their sign."""
-    found = set()
-    for size, digits in FLOAT.findall(ptx):
-        value = int(digits, 16) & ((1 << len(digits) * 4 - 1) - 1)
-        if value:
-            found.add(f"0{size.lower()}{value:0{len(digits)}x}")
-    return found
-
-
 def negative_zeros(ptx: str) -> set[str]:
     """The dtypes of which there is a negative zero that something is computed with or that is stored.
 
@@ -81,18 +70,13 @@ def negative_zeros(ptx: str) -> set[str]:
 
 
 def differences(made: Mapping[str, str]) -> list[str]:
-    """What the PTX of some architectures has and that of others has not, a line each; `made` is PTX by architecture.
+    """Negative zeros that the PTX of some architectures has and that of others has not; `made` is PTX by architecture.
 
-    A constant that one has more may be one that another does without: of those there must be some on both sides.
+    Other constants are no sign: loops are counted from other ends, and products are made of others.
     """
     zeros = {each: negative_zeros(ptx) for each, ptx in made.items()}
-    others = {each: constants(ptx) for each, ptx in made.items()}
     found = set.union(*zeros.values()) - set.intersection(*zeros.values())
-    for a, b in itertools.combinations(others.values(), 2):
-        if a - b and b - a:
-            found |= a ^ b
-    has = {each: zeros[each] | others[each] for each in made}
-    return [f"{each}: only for {', '.join(a for a in made if each in has[a])}" for each in sorted(found)]
+    return [f"{each}: only for {', '.join(a for a in made if each in zeros[a])}" for each in sorted(found)]
 
 
 def number(operand: str, width: int) -> int | None:

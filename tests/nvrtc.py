@@ -4,7 +4,7 @@ With ``--nvrtc`` every text that the emitter makes while tests run is noted, and
 done: ``--nvrtc=sample`` (what CI gives) compiles all texts of tests/emit and one in `SAMPLE` of the others (which ones
 follows from the texts alone), about two minutes on two cores; ``--nvrtc=all`` compiles all, about a quarter of an hour.
 A text that does not compile fails the session. One in `FOLDED` of ours that are compiled is compiled to PTX for other
-architectures, too, and fails the session if NVRTC has computed other constants for some (tests/folded.py); so does
+architectures, too, and fails the session if NVRTC has made negative zeros for some alone (tests/folded.py); so does
 each text of ours that calls CUDA's minimum or maximum, whose zeros NVRTC folds otherwise. With pytest-xdist each text
 is compiled by the first worker that has it.
 """
@@ -163,7 +163,7 @@ class SessionTexts:
         if number_of(entry) // SAMPLE % FOLDED == 0:
             self.compared += 1
             if found := folded_otherwise(text, ptx):
-                raise CompileError("NVRTC", text, "constants that not all architectures have:\n" + "\n".join(found))
+                raise CompileError("NVRTC", text, "zeros that not all architectures have:\n" + "\n".join(found))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

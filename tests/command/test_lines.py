@@ -36,7 +36,7 @@ import numpy as np
 
 def total(x):
     count = 0.0
-    for k in range(60):
+    for k in range(400):
         for value in range(4000):
             count += value * 0.5
     return count
