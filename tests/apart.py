@@ -14,12 +14,14 @@ from types import MethodType
 from typing import Any
 
 import numloom as nl
-from numloom.device import registry
+from numloom.device import complaints, registry
+from numloom.device.cpu.hostview import array_at
 from numloom.device.interface import Strided
 from numloom.device.memory import Pool
 from numloom.device.ordering import gpu_of
 from numloom.engine import execute
 from numloom.engine.evaluate import plans_of
+from numloom.ops.routines import ROUTINES
 
 BEFORE = 256
 """Bytes before a block that an address may lie: what is padded is read from a place before its first element."""
@@ -137,16 +139,37 @@ def stand_in() -> Iterator[Any]:
         with hidden.visible():
             interpret(program, pointers, params, offsets, where, places)
 
+    def stored(where: Any, out: Strided, *given: Strided, **options: Any) -> None:
+        """Store at indices by the NumPy twin, where the memory lies, as a GPU does."""
+        parts = [
+            array_at(
+                part.buffer.ptr + part.offset * part.dtype.itemsize, part.shape,
+                tuple(stride * part.dtype.itemsize for stride in part.strides), part.dtype, part.buffer,
+            )
+            for part in (out, *given)
+        ]  # fmt: skip
+        ROUTINES["scatter"].numpy(*parts, **options)
+
     def routine(name: str) -> Any:
-        function = hidden.at_work(found(name))
+        function = hidden.at_work(stored if name == "scatter" else found(name))
 
         def checked(*given: Any, **options: Any) -> Any:
             for part in (*given, *options.values()):
                 near = isinstance(part, Strided) and part.buffer.pool is not None and part.buffer.pool.error_at
                 assert not near, "a routine, too"
-            return function(*given, **options)
+            return late(lambda: function(*given, **options), options.get("location"))
 
         return checked
+
+    def late(run: Callable[[], Any], location: Any) -> Any:
+        """What a routine gives; an index that it refuses is told later, as a GPU's kernels do."""
+        if type(location) is not int:
+            return run()
+        try:
+            return run()
+        except IndexError:
+            complaints.put(device.error_address(), complaints.Found(location, 0, -1))
+            return None
 
     device: Any = type(inner)()
     device.pool = Pool("stand-in", hidden.allocate, hidden.give_back, cache_limit=1 << 24, error_at=0)
@@ -166,7 +189,12 @@ def stand_in() -> Iterator[Any]:
 
         def bound_routine(*given: Any, **options: Any) -> Any:
             function = bind(*given, **options)
-            return None if function is None else hidden.at_work(function)
+            if function is None:
+                return None
+            function = hidden.at_work(function)
+            if options.get("location") is ...:
+                return lambda *at: late(lambda: function(*at), at[-1])
+            return function
 
         one.bound_routine = bound_routine
         one.follow = one.follow_mark = lambda other: device.followed.append((one, other))

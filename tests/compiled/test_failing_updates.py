@@ -12,7 +12,6 @@ import pytest
 import numloom as nl
 from apart import apart, stand_in
 from numloom.device import registry
-from numloom.engine.look import settle
 
 PLACES: dict[str, Any] = {"here": nullcontext, "beside the host": stand_in, "out of sight": apart}
 MODES: dict[str, dict[str, Any]] = {
@@ -74,7 +73,7 @@ def test_an_index_out_of_range(which: int, mode: str, place: None) -> None:
                 before = w.get_value(), v.get_value()
                 with pytest.raises(IndexError):
                     function(x, nl.asarray(bad))
-                    settle(registry.current())  # Only to end the test soon where nothing was raised.
+                    nl.synchronize()  # Only to end the test soon where nothing was raised.
                 for variable, want in zip((w, v), before, strict=True):
                     np.testing.assert_array_equal(variable.get_value(), want)
             function(x, nl.asarray([0, 4]))
@@ -92,7 +91,7 @@ def test_an_argument_that_is_pending_and_fails(mode: str, place: None) -> None:
         for _ in range(4):
             with pytest.raises(IndexError):
                 function(numbers[nl.asarray([0, 7])] + 1)
-                settle(registry.current())
+                nl.synchronize()
             np.testing.assert_array_equal(w.get_value(), [0, 0])
         function(numbers[nl.asarray([0, 3])] + 1)
         np.testing.assert_array_equal(w.get_value(), [1, 4])

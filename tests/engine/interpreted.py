@@ -9,6 +9,7 @@ import numpy as np
 from programs import Case, Result, host_library
 
 from numloom.base.dtypes import CHARS, F16, F32
+from numloom.device import complaints
 from numloom.emit.loops import loop_source
 from numloom.engine.interpret import can_interpret, interpret
 from numloom.ops.reduction_tree import operation_of
@@ -51,7 +52,7 @@ class Host:
 
     def __init__(self) -> None:
         self.loops = Loops()
-        self.error = np.zeros(1, np.int64)
+        self.error = np.zeros(complaints.WORDS, np.int64)
 
     def error_address(self) -> int:
         return int(self.error.ctypes.data)

@@ -14,8 +14,8 @@ from numloom.array.ndarray import node_of
 from numloom.device import registry
 
 PACKAGE = Path(nl.__file__).parent
-OPEN = ("device", "engine/look.py")
-"""Devices, and the door."""
+OPEN = ("device", "engine/look.py", "engine/doubts.py")
+"""Devices, the door, and who hears what kernels complain of."""
 ON_HOST = {
     "engine/reference.py", "engine/interpret.py", "api/construct.py", "kernels/pycuda.py",
 }  # fmt: skip
@@ -33,7 +33,7 @@ def reads(path: Path) -> list[str]:
         given = [ast.unparse(arg) for arg in node.args]
         seen = called == "view" and len(given) == 1 and given[0].endswith(("buffer", "memory"))
         if (
-            called in ("download", "take_error", "number_at", "number_at_uncompiled")
+            called in ("download", "take_complaints", "number_at", "number_at_uncompiled")
             or (called == "array_at" and name not in ON_HOST)
             or seen
         ):

@@ -219,7 +219,7 @@ def state(device: Any) -> dict[str, Any]:
         "pending values": register.oldest is not None or register.newest is not None,
         "depth": register.depth,
         "dead values": sum(freed is not None for freed in register.deferred_frees),
-        "errors of kernels": device.take_error(),
+        "errors of kernels": device.take_complaints(),
     }
     if device.discrete:  # Libraries of the GPU have threads and files of their own.
         return found

@@ -44,8 +44,7 @@ SOUND: list[Step] = [
 ]  # fmt: skip
 """Lines that NumPy takes."""
 
-# On a GPU the next look has an error that a kernel found, whichever it is.
-STEPS = SOUND if registry.current().discrete else [*SOUND, looks.wrong]
+STEPS = [*SOUND, looks.wrong]
 
 
 def author_of(choices: bytes, steps: list[Step] = STEPS) -> Author:

@@ -325,8 +325,6 @@ def perform(statements: Sequence[Statement], rehearsal: Rehearsal, world: LoomWo
                 error.add_note(f"line {number}: {statement.text}")
                 raise
             continue
-        if not statement.wrong and not registry.current().pool.error_at:
-            break  # An error of this round's data is met at the next look, whichever it is, and only there.
         raised = world.run_wrong(statement, number % 2 == 0)
         assert raised is not None, f"line {number}: {statement.text}: NumPy raises {outcome!r}"
         if statement.wrong and not isinstance(raised, LateError):

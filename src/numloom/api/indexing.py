@@ -96,7 +96,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Array | None = None
     out : ndarray, optional
         Where the result goes.
     mode : {"raise", "wrap", "clip"}
-        What positions out of bounds do; with "raise" those on the device are found at the next look.
+        What positions out of bounds do; with "raise" those on the device are found when the result is looked at.
 
     Returns
     -------
@@ -344,7 +344,7 @@ def put(a: Array, ind: Any, v: Any, mode: str = "raise") -> None:
     v : array_like
         Values.
     mode : {"raise", "wrap", "clip"}
-        What positions out of bounds do; with "raise" those on the device are found at the next look.
+        What positions out of bounds do; with "raise" those on the device are found when the result is looked at.
 
     Examples
     --------

@@ -617,7 +617,7 @@ class ufunc(ElementwiseCall):
         Raises
         ------
         IndexError
-            If an index is out of bounds; of indices on a GPU at the next look.
+            If an index is out of bounds; of indices on a GPU when the result is looked at.
 
         Examples
         --------
@@ -639,7 +639,7 @@ class ufunc(ElementwiseCall):
         known = tuple(0 if k == axis else stride for k, stride in enumerate(node.strides))
         result = call_routine(
             "reduceat", node, starts, code=code, shape=shape, strides=k_strides(shape, [known], ITEMSIZES[code]),
-            op=self._op_def.name, axis=axis, location=here().id,
+            op=self._op_def.name, axis=axis, location=here(),
         )  # fmt: skip
         return finish(result, out, (array,), self.__name__, "unsafe")
 
@@ -685,7 +685,7 @@ class ufunc(ElementwiseCall):
         Raises
         ------
         IndexError
-            If an index is out of bounds; of indices on a GPU at the next look.
+            If an index is out of bounds; of indices on a GPU when the result is looked at.
         ValueError
             If `b` does not broadcast, or is missing.
 

@@ -854,6 +854,7 @@ def cuda_array_interface(array: Array) -> dict[str, Any]:
         raise AttributeError("'numloom.ndarray' object has no attribute '__cuda_array_interface__' on the CPU")
     storage: Storage = array.storage
     node = pin(storage)
+    look.check((node,))
     if registry.several():
         _let_wait(registry.holder(node.buffer), 1)
     return {

@@ -124,6 +124,7 @@ def carried_over(node: Node, source: Any, target: Any) -> Node:
         if node.kind == LEAF:
             value = node
         evaluate([value])
+        look.check((value,))
         direct = hasattr(target, "receive") and hasattr(source, "receive") and not look.is_near(value.buffer)
         host = None if direct else download_value(value)
     with registry.on(target):

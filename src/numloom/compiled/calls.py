@@ -16,7 +16,7 @@ from numloom.base.config import config
 from numloom.base.errors import OutOfMemoryError
 from numloom.device.registry import current, is_mixed
 from numloom.engine.evaluate import evaluate, leaf_memory
-from numloom.engine.look import settle
+from numloom.engine.look import check as check_values
 from numloom.engine.observed import prepare
 from numloom.engine.prepared import MOST, CallState, Prepared, run_prepared
 from numloom.engine.state import counters
@@ -85,7 +85,7 @@ def run_fast(
             for node in found:
                 arrays.append(wrap(node))
             if may_fail and updated:
-                settle(current())
+                check_values([node_of(array) for array in arrays])
             update(arrays, len(results) - len(updated), updated)
             return arrays
     given = list(operands) if config.verify else None
@@ -101,7 +101,7 @@ def run_fast(
     if given is not None and state.prepared is not None:
         check(state.prepared, given, arrays)
     if may_fail and updated:
-        settle(current())
+        check_values([node_of(array) for array in arrays])
     update(arrays, len(results) - len(updated), updated)
     return arrays
 

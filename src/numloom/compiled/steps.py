@@ -20,6 +20,7 @@ from numloom.compiled.calls import constants_of, wrap_all
 from numloom.compiled.captured import CapturedSteps, capture_steps
 from numloom.compiled.program import TreeProgram
 from numloom.device.registry import current, is_mixed
+from numloom.engine.doubts import Within, add, is_due
 from numloom.engine.evaluate import (
     evaluate,
     leaf_from_host,
@@ -212,8 +213,11 @@ class Stepping:
             self.prepared = prepared
         guard.take()  # Nothing moves meanwhile.
         try:
-            if begun < self.steps and not self._go_on(prepared, begun, state, around, packed, device):
-                return None
+            with Within(device, [*given, *state, *around]) as within:
+                if begun < self.steps and not self._go_on(prepared, begun, state, around, packed, device):
+                    return None
+                if is_due(device, within.numbers):
+                    within.cover((packed,), packed)
         finally:
             guard.give()
         return self._packed(packed)
@@ -246,12 +250,14 @@ class Stepping:
             ):
                 if nbytes:
                     device.copy(packed, offset + number * strides[0], bring(node, device), 0, nbytes)
+            add(device, packed, results)
             state = results[: self.states]
             if prepared is not None:
                 return number + 1, state, prepared
         for node, (offset, _, _, _), nbytes in zip(state, self.layout, self.sizes, strict=False):
             if nbytes:
                 device.copy(packed, offset, bring(node, device), 0, nbytes)
+        add(device, packed, state)
         return self.steps, state, None
 
     def _observed(self, operands: list[Node], around: int, device: Any) -> tuple[list[Node], Any]:

@@ -10,6 +10,7 @@ from numloom.array.ndarray import ndarray
 from numloom.array.storage import pin
 from numloom.cuda.devices import Device
 from numloom.cuda.memory import MemoryPointer, UnownedMemory
+from numloom.engine import look
 
 Array = Any
 _PLACE = ndarray.__dict__["device"]
@@ -19,7 +20,9 @@ _PLACE = ndarray.__dict__["device"]
 def _data(array: Array) -> MemoryPointer:
     """The memory of the array's first element, which stays where it is from now on."""
     storage = array.storage
-    buffer = pin(storage).buffer
+    node = pin(storage)
+    look.check((node,))
+    buffer = node.buffer
     return MemoryPointer(UnownedMemory(buffer.ptr, buffer.nbytes, storage), array.offset)
 
 

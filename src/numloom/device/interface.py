@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from numloom.device.complaints import Found
 from numloom.device.memory import Buffer, Pool
 
 
@@ -319,10 +320,10 @@ class Backend(Protocol):
         """Set the first bytes of a buffer to zero, after what was launched before."""
 
     def error_address(self) -> int:
-        """Address (as kernels see it) of the int64 error word."""
+        """Address (as kernels see it) of the table of errors (`numloom.device.complaints`)."""
 
-    def take_error(self, *, waited: bool = False) -> int:
-        """The error word after waiting for the device (`waited`: that was done just now), reset to zero; 0 is none."""
+    def take_complaints(self) -> list[Found]:
+        """What kernels that have been waited for wrote to the table of errors, which is empty then."""
 
     def synchronize(self) -> None:
         """Wait for all work."""

@@ -78,6 +78,7 @@ cdef class Buffer:
     cdef readonly Pool pool
     cdef readonly object owner
     cdef public long long debt
+    cdef public object doubt
     cdef int size_class
 
 @cython.locals(last="long long", shift=int)

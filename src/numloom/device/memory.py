@@ -84,6 +84,8 @@ class Buffer:
         Keeps foreign memory alive.
     debt : int
         Nanoseconds that work on it would have been done sooner where it does not lie (`engine.placement`).
+    doubt : Doubt or None
+        What kernels may have found wrong of what lies in it (`engine.doubts`).
     """
 
     def __init__(self, ptr: int, nbytes: int, pool: Pool | None = None, owner: Any = None) -> None:
@@ -92,6 +94,7 @@ class Buffer:
         self.pool = pool
         self.owner = owner
         self.debt = 0
+        self.doubt = None
         self.size_class = -1
 
     def __dealloc__(self) -> None:

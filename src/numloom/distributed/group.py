@@ -28,6 +28,7 @@ from numloom.distributed.errors import GroupError
 from numloom.distributed.exchange import Mesh
 from numloom.distributed.host import HostTransport
 from numloom.distributed.rendezvous import RendezvousStore
+from numloom.engine import look
 
 HOST, PORT, TIMEOUT = "127.0.0.1", 13333, 300.0
 OPS = ("sum", "prod", "max", "min", "avg")
@@ -429,6 +430,7 @@ class _Addresses:
         for array in (*targets, *sources):  # Pinning one may move another's memory: addresses are read when all are.
             pin(array.storage)
             self._pinned.append(array.storage)
+        look.check([a.storage.value for a in sources])
         found = [a.storage.value.buffer.ptr + a.offset if a.size else 0 for a in (*sources, *targets)]
         source = found[0] if sources else 0
         target = found[len(sources)] if targets else 0

@@ -318,6 +318,8 @@ def run_alone(nodes: list[Node]) -> bool:
     if direct is None:
         if not _run_one(node):
             return False
+    elif counters.doubts and direct.plan.pool.error_at == 0:
+        return False  # It does not ask what is in doubt.
     else:
         run_direct(direct, node)
     r.recorded = 0
@@ -886,6 +888,7 @@ def pin_value(pinned: Node, new: Node) -> None:
     if new.buffer is not pinned.buffer:
         device = current()
         device.copy(pinned.buffer, 0, new.buffer, 0, new.size * ITEMSIZES[new.code])
+        pinned.buffer.doubt = new.buffer.doubt
         new.buffer = pinned.buffer
 
 

@@ -78,19 +78,20 @@ cdef class ReadyPlan:
     cdef public object replay
     cdef public Py_ssize_t held
     cdef public int waits
+    cdef public bint complains
 
     @cython.locals(ready=ReadyStep, position=cython.Py_ssize_t, count=cython.Py_ssize_t)
     cpdef object launch_held(self)
 
 
-@cython.locals(number=cython.Py_ssize_t, ready=ReadyStep, steps=list)
+@cython.locals(number=cython.Py_ssize_t, ready=ReadyStep, steps=list, doubts=object)
 cpdef object run_plan(ReadyPlan plan, list nodes)
 
 @cython.locals(pool=Pool, ready=ReadyStep, number=cython.Py_ssize_t, node=Node, buffer=Buffer)
-cdef object run_captured(ReadyPlan plan, list nodes)
+cdef object run_captured(ReadyPlan plan, list nodes, object doubts)
 
-@cython.locals(buffers=list, pool=Pool, nbytes=cython.longlong, number=cython.Py_ssize_t, base=cython.Py_ssize_t, node=Node, position=cython.Py_ssize_t, count=cython.Py_ssize_t)
-cpdef object run_step(ReadyStep ready, list nodes, ReadyPlan plan)
+@cython.locals(buffers=list, pool=Pool, nbytes=cython.longlong, number=cython.Py_ssize_t, base=cython.Py_ssize_t, node=Node, position=cython.Py_ssize_t, count=cython.Py_ssize_t, buffer=Buffer)
+cpdef object run_step(ReadyStep ready, list nodes, ReadyPlan plan, object doubts)
 
 @cython.locals(words=Words, number=cython.Py_ssize_t, word=cython.Py_ssize_t, node=Node, address=cython.longlong,
                buffer=Buffer, pointer=Pointer, parameter=StepParameter)

@@ -16,6 +16,7 @@ import numpy as np
 from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, F32, F64, I64, ITEMSIZES, KINDS
 from numloom.base.later import Later
+from numloom.engine.doubts import spread
 from numloom.engine.interpret import can_interpret, interpret
 from numloom.engine.look import settle_near
 from numloom.engine.state import count_kernel, counters
@@ -352,11 +353,15 @@ class ReadyPlan:
         Launches all steps together.
     held : int
         How many steps wait for that now; -1 while each is launched at once, `BROKEN` if one that waited failed.
+    complains : bool
+        Whether a kernel of it may name a source location.
     waits : int
         Runs of small work without it, until it is asked again whether its kernels are compiled; 0: they are.
     """
 
-    __slots__ = ("device", "drop", "first", "held", "pool", "replay", "second", "steps", "waits", "warm_up_runs")
+    __slots__ = (
+        "complains", "device", "drop", "first", "held", "pool", "replay", "second", "steps", "waits", "warm_up_runs",
+    )  # fmt: skip
 
     device: Any
     pool: Any
@@ -366,6 +371,7 @@ class ReadyPlan:
     held: int
     warm_up_runs: int
     waits: int
+    complains: bool
 
     def __init__(self, plan: Plan, device: Any, second: int, sources: Any = None) -> None:
         if sources is None:
@@ -386,6 +392,7 @@ class ReadyPlan:
         self.replay = None
         self.held = -1
         self.waits = 0
+        self.complains = any([bool(ready.locations) for ready in steps])
 
     def launch_held(self) -> None:
         """Launch what waits for `replay`, and from now on each step at once."""
@@ -407,20 +414,23 @@ def ready_plan(device: Any, second: int, drop: tuple[int, ...], steps: list[Read
 def run_plan(plan: ReadyPlan, nodes: list[Any]) -> None:
     """Run every step of a plan over the nodes of a walk with the plan's key."""
     steps = plan.steps
+    doubts = None
+    if plan.pool.error_at == 0 and (plan.complains or _counters.doubts > 0):
+        doubts = spread(plan.device, nodes)
     if _counters.profiler is not None:
-        run_profiled(plan, nodes)
+        run_profiled(plan, nodes, doubts)
         return
     if len(steps) == 1:  # Everything is let go when it has run.
         ready = steps[0]
-        run_step(ready, nodes, plan)
+        run_step(ready, nodes, plan, doubts)
         return
     for number in plan.drop:
         nodes[number] = None
     if plan.replay is not None:
-        run_captured(plan, nodes)
+        run_captured(plan, nodes, doubts)
         return
     for ready in steps:
-        run_step(ready, nodes, plan)
+        run_step(ready, nodes, plan, doubts)
         for number in ready.release:
             nodes[number] = None
     if plan.warm_up_runs < WARM_UP_RUNS:
@@ -429,7 +439,7 @@ def run_plan(plan: ReadyPlan, nodes: list[Any]) -> None:
             capture_graph(plan)
 
 
-def run_profiled(plan: ReadyPlan, nodes: list[Any]) -> None:
+def run_profiled(plan: ReadyPlan, nodes: list[Any], doubts: Any) -> None:
     """`run_plan` step by step, each of which a profile takes down."""
     profiler = counters.profiler
     several = len(plan.steps) > 1
@@ -438,7 +448,7 @@ def run_profiled(plan: ReadyPlan, nodes: list[Any]) -> None:
     for ready in plan.steps:
         span = profiler.begin_step(ready)
         try:
-            run_step(ready, nodes, plan)
+            run_step(ready, nodes, plan, doubts)
         finally:
             profiler.end(span)
         profiler.ran_step(plan, ready, nodes)
@@ -485,7 +495,7 @@ def forget_captured(left: int) -> None:
     _captured = left
 
 
-def run_captured(plan: ReadyPlan, nodes: list[Any]) -> None:
+def run_captured(plan: ReadyPlan, nodes: list[Any], doubts: Any) -> None:
     """`run_plan` with one launch at the end, or earlier where the pool asks for memory."""
     pool = plan.pool
     plan.device.enter()  # Between what is held back and its launch no other thread may have its turn.
@@ -497,7 +507,7 @@ def run_captured(plan: ReadyPlan, nodes: list[Any]) -> None:
     pool.held = plan.launch_held
     try:
         for ready in plan.steps:
-            run_step(ready, nodes, plan)
+            run_step(ready, nodes, plan, doubts)
             computed.update(ready.computed)
             for number in ready.release:
                 node = nodes[number]
@@ -530,8 +540,8 @@ def run_captured(plan: ReadyPlan, nodes: list[Any]) -> None:
         plan.launch_held()
 
 
-def run_step(ready: ReadyStep, nodes: list[Any], plan: ReadyPlan) -> None:
-    """Run one step."""
+def run_step(ready: ReadyStep, nodes: list[Any], plan: ReadyPlan, doubts: Any) -> None:
+    """Run one step; `doubts` are those about the values, where there are any (`numloom.engine.doubts.spread`)."""
     buffers = ready.buffers
     ready.buffers = None
     if buffers is None:  # It is under way already, as one that allocates may run others.
@@ -555,6 +565,9 @@ def run_step(ready: ReadyStep, nodes: list[Any], plan: ReadyPlan) -> None:
         launch(ready, nodes, buffers, plan)
     # Computed values are the allocated and adopted ones, in that order.
     for position, number in enumerate(ready.computed):
+        if doubts is not None:
+            buffer = buffers[position]
+            buffer.doubt = doubts[number]
         become_leaf(nodes[number], buffers[position])
         buffers[position] = None
     ready.buffers = buffers

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numloom.base.dtypes import BOOL, CHARS, DTYPES, F32, I64, KINDS, LOW, ROUNDED, code_of
+from numloom.device import complaints
 from numloom.device.cpu.hostview import array_at
 from numloom.ops.definitions import OpDef
 from numloom.ops.reduction_tree import has_tree, operation_of, reduce_axes
@@ -330,7 +331,8 @@ class _Run:
             bad = (at < 0) | (at >= extent)
             if np.any(bad):
                 place = self.places[instr.index] if self.places else 1
-                ctypes.c_int64.from_address(self.device.error_address()).value = place
+                first = int(np.asarray(index)[bad].flat[0])
+                complaints.put(self.device.error_address(), complaints.Found(place, first, extent))
                 at = np.where(bad, 0, at)
             offset = offset + at * stride
         offset = np.broadcast_to(offset, counts)

@@ -7,6 +7,7 @@ the values; waits for what was launched; and is told what kernels found. Whoever
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,11 @@ except ImportError:
 from numloom.device.cpu.hostview import array_at, number_at
 from numloom.device.memory import Pool
 from numloom.device.registry import beside, holder, many, on, several
+from numloom.engine.doubts import doubt_of, error_of, hear, tell, tell_all
 from numloom.engine.state import counters, note_copy, watchers
 from numloom.graph.layout import Layout, extent_of
+from numloom.graph.node import VIEW
 from numloom.graph.replay import learning, lose
-from numloom.graph.source_location import OUT_OF_BOUNDS, of
 
 Host = np.ndarray[Any, Any]
 _ALONE = 2
@@ -122,14 +124,18 @@ def lend(
     if is_near(buffer):
         settle_near(device, buffer.pool)
     else:
-        settle(device)
+        settle(device, buffer)
     return array_at(buffer.ptr + offset, shape, strides, dtype, owner)
 
 
 def wait(device: Any) -> None:
     """Wait for all that was launched, and raise what it found."""
     _counters.waits += 1
-    settle(device)
+    if many():
+        device.enter()
+    hear(device)
+    _raise_on_host(device)
+    tell_all()
 
 
 def operand(
@@ -155,38 +161,42 @@ def _seen(
         return array_at(buffer.ptr + offset, shape, strides, dtype, buffer)
     memory = device.view(buffer)
     if memory is not None:
-        settle(device)
+        settle(device, buffer)
         return np.ndarray(shape, dtype, memory.data, offset, strides)
     low, high = extent_of(Layout(offset, shape, strides), dtype.itemsize)
     host = device.download(buffer, low, high - low)
     if watchers:
         note_copy(False, high - low)
-    _raise_found(device, True)
+    settle(device, buffer)
     return np.ndarray(shape, dtype, host.data, offset - low, strides)
 
 
 def carried(device: Any, buffer: Any) -> Host:
-    """The bytes of a buffer for who moves it to other memory, and looks at none of them."""
+    """The bytes of a buffer for who moves it to other memory, and looks at none of them but at what is wrong there."""
     if is_near(buffer):
         return array_at(buffer.ptr, (buffer.nbytes,), (1,), _BYTES, buffer)
     if many():
         device.enter()
+    if buffer.doubt is not None:
+        settle(device, buffer)
     return device.download(buffer, 0, buffer.nbytes)  # type: ignore[no-any-return]
 
 
-def hand_on(device: Any, host: Any) -> None:
-    """Have the host tell at its next look what kernels found on a device, whose work it has waited for."""
-    error = device.take_error(waited=True)
-    if error:
-        host.complain(error)
+def check(nodes: Iterable[Any]) -> None:
+    """Wait for what is in doubt of computed values, and raise what was found wrong: before others see them."""
+    for node in nodes:
+        buffer = (node.args[0] if node.kind == VIEW else node).buffer
+        if buffer is not None and doubt_of(buffer) is not None:
+            settle(holder(buffer), buffer)
 
 
-def settle(device: Any) -> None:
-    """Wait for the device, and raise what a kernel found since the last look."""
+def settle(device: Any, buffer: Any) -> None:
+    """Wait for the device, and raise what its kernels found wrong of what lies in some memory."""
     if many():
         device.enter()
-    device.synchronize()
-    _raise_found(device, True)
+    hear(device)
+    _raise_on_host(device)
+    tell(device, buffer)
 
 
 def _is_word_set(address: int) -> bool:
@@ -199,37 +209,33 @@ def _is_word_set(address: int) -> bool:
 def settle_near(device: Any, pool: Pool | None) -> None:
     """Raise what a kernel found that has run, where the host sees that at once."""
     if pool is not None and pool.error_at and _is_word_set(pool.error_at):
-        _raise_found(device, True, pool is not device.pool)
+        _raise_found(device if pool is device.pool else beside(device))
 
 
 def settle_fault(device: Any, pool: Pool) -> None:
     """`settle_near` of faults alone: what ended a kernel, not what it complains of."""
     if pool.error_at and _is_word_set(pool.error_at) and number_at(pool.error_at, I64) < 0:
-        _raise_found(device, False)
+        _raise_found(device)
 
 
-def _raise_found(device: Any, waited: bool, near: bool = False) -> None:
-    """Raise what was found on the device, or on the host beside it (`near`: there first).
-
-    What else was found until then is told with it: the second error of a call must not meet who looks at another value.
-    """
+def _raise_on_host(device: Any) -> None:
+    """Raise what kernels found that ran on the host beside a device."""
     host = beside(device)
-    error = 0 if near else device.take_error(waited=waited)
-    if host is not None:
-        error = host.take_error(waited=True) or error
-        if near:
-            device.take_error(waited=True)
-    if error:
-        location = of(error)
-        if location is None:
-            kind, text = OUT_OF_BOUNDS
-            raise kind(text)
-        raise location.error()
+    if host is not None and _is_word_set(host.pool.error_at):
+        _raise_found(host)
+
+
+def _raise_found(host: Any) -> None:
+    """Raise what kernels of the host found: the values that they were to compute are pending."""
+    found = host.take_complaints()
+    if found:
+        raise error_of(found[0])
 
 
 __all__ = [
     "array",
     "carried",
+    "check",
     "is_near",
     "is_shared",
     "lend",

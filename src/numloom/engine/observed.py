@@ -16,7 +16,7 @@ from numloom.device.registry import beside, current
 from numloom.engine.evaluate import evaluate, plans_by_settings
 from numloom.engine.execute import ReadyPlan
 from numloom.engine.guard import guard
-from numloom.engine.prepared import A_NUMBER, Operand, Prepared, PreparedCall, PreparedStep, past
+from numloom.engine.prepared import A_NUMBER, Operand, Prepared, PreparedCall, PreparedStep, may_complain, past
 from numloom.engine.routines import Change
 from numloom.engine.state import counters
 from numloom.graph.node import FILL, IOTA, LEAF, SCALAR, VIEW, Node, signature_by, signature_of
@@ -286,6 +286,7 @@ class Observer:
         ]
         found.constants = self.constants
         found.adopted = frozenset(self.adopted)
+        found.complains = any([may_complain(step) for step in found.steps])
         plan = self.plans[0] if self.plans else None
         if plan is not None and [getattr(step, "ready", None) for step in found.steps] == plan.steps:
             found.plan = plan

@@ -139,8 +139,6 @@ def _moved(value: Node, device: Any, why: str) -> Any:
         return buffer
     # What `cut` left behind a value is no part of it.
     host = look.carried(current(), buffer)
-    if not near:
-        look.hand_on(current(), device)
     moved = device.upload(host)
     size = value.size * ITEMSIZES[value.code]
     if watchers:

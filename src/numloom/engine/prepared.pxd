@@ -66,6 +66,7 @@ cdef class Prepared:
     cdef public list signatures
     cdef public list seen
     cdef public object adopted
+    cdef public bint complains
 
 
 @cython.final
@@ -97,6 +98,7 @@ cpdef object run_stepped(Prepared prepared, list memory, list begins, list strid
 cpdef list memory_of(Prepared prepared, list operands, bint checking)
 @cython.locals(values=list, owned=Guard)
 cpdef object run_prepared(Prepared prepared, list operands, bint checking)
+cdef object run_prepared_steps(Prepared prepared, list values)
 @cython.locals(bases=list, results=list, place=cython.Py_ssize_t, where=cython.Py_ssize_t)
 cdef list results_of(Prepared prepared, list operands, list values)
 cpdef object run_steps(Prepared prepared, list values, list begins, object capture)

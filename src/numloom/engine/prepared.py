@@ -19,6 +19,7 @@ except ImportError:
 from numloom.base.dtypes import ITEMSIZES, U8
 from numloom.device.memory import Buffer, Pool
 from numloom.device.registry import is_mixed, several
+from numloom.engine.doubts import Within, number_of
 from numloom.engine.evaluate import evaluate, plans_by_settings, plans_in_use
 from numloom.engine.execute import BROKEN, ReadyPlan, ReadyStep, StepParameter, pack
 from numloom.engine.guard import Guard, guard
@@ -27,7 +28,6 @@ from numloom.engine.placement import bring
 from numloom.engine.routines import Call
 from numloom.engine.state import counters
 from numloom.graph.node import LEAF, VIEW, Node, NodeSignature, computed, new_node, signature_by, viewed
-from numloom.graph.source_location import here
 
 _guard: Guard = guard
 _counters = counters
@@ -189,11 +189,13 @@ class Prepared:
         an earlier one, -1 less its number. Of a result that is a view: its signature and offset, else None.
     adopted : frozenset of int
         Places of operands that are written to.
+    complains : bool
+        Whether a kernel of it may name a source location.
     """
 
     __slots__ = (
-        "adopted", "constants", "device", "past", "places", "plan", "plans", "pool", "results", "seen", "signatures",
-        "steps",
+        "adopted", "complains", "constants", "device", "past", "places", "plan", "plans", "pool", "results", "seen",
+        "signatures", "steps",
     )  # fmt: skip
 
     device: Any
@@ -208,6 +210,7 @@ class Prepared:
     signatures: list[Any]
     seen: list[Any]
     adopted: Any
+    complains: bool
 
     def __init__(self, device: Any, plans: Any) -> None:
         self.device = device
@@ -222,6 +225,14 @@ class Prepared:
         self.signatures = []
         self.seen = []
         self.adopted = frozenset()
+        self.complains = False
+
+
+def may_complain(step: Any) -> bool:
+    """Whether a step that was taken down may name a source location, for all that is known."""
+    if type(step) is PreparedStep:
+        return any([complaint is not None for _, complaint in step.located])
+    return bool(getattr(step.call, "complaints", True))
 
 
 class CallState:
@@ -395,14 +406,25 @@ def run_prepared(prepared: Prepared, operands: list[Any], checking: bool) -> Any
     try:
         if owned.running:  # In between it is recorded, as all else.
             return None
-        if prepared.plan is None or cython.cast(ReadyPlan, prepared.plan).replay is None:
-            run_steps(prepared, values, None, None)
+        if prepared.pool.error_at == 0 and (prepared.complains or _counters.doubts > 0):
+            with Within(prepared.device, [*operands, *prepared.constants]) as within:
+                run_prepared_steps(prepared, values)
+                places = [place for place in range(len(prepared.results)) if prepared.signatures[place] is not None]
+                within.cover([values[prepared.results[place]] for place in places if prepared.results[place] >= 0])
         else:
-            run_prepared_graph(prepared, values)
+            run_prepared_steps(prepared, values)
     finally:
         owned.give()
     _counters.flushes += 1
     return results_of(prepared, operands, values)
+
+
+def run_prepared_steps(prepared: Prepared, values: list[Any]) -> None:
+    """Run all that was taken down, with one launch where that can be."""
+    if prepared.plan is None or cython.cast(ReadyPlan, prepared.plan).replay is None:
+        run_steps(prepared, values, None, None)
+    else:
+        run_prepared_graph(prepared, values)
 
 
 def results_of(prepared: Prepared, operands: list[Any], values: list[Any]) -> Any:
@@ -534,7 +556,7 @@ def run_prepared_step(
             pack(words, parameter.word, value, parameter.code)
             parameter.last = value
         for one in step.located:
-            words.put(one[0], 0 if one[1] is None else here(one[1]).id)
+            words.put(one[0], 0 if one[1] is None else number_of(one[1]))
         scratch = None  # Held until the launch.
         if ready.workspace >= 0 and ready.scratch is None:
             geometry = ready.geometry
@@ -592,7 +614,7 @@ def run_bound(call: Call, step: PreparedCall, values: list[Any], begins: Any, pr
         return True
     if call.complaints:
         for complaint in call.complaints.values():
-            at.append(here(complaint).id)
+            at.append(number_of(complaint))
     found = call.bound(at[0], at[1], at[2]) if len(at) == 3 else call.bound(*at)
     if found is False:
         return False
@@ -642,4 +664,13 @@ def node_at(operand: Operand, values: list[Any], begins: Any) -> Node:
     return viewed(alike, base, begin + operand.offset)
 
 
-__all__ = ["A_NUMBER", "CallState", "Prepared", "Stacked", "is_capturable", "run_prepared", "run_stepped"]
+__all__ = [
+    "A_NUMBER",
+    "CallState",
+    "Prepared",
+    "Stacked",
+    "is_capturable",
+    "may_complain",
+    "run_prepared",
+    "run_stepped",
+]

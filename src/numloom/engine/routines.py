@@ -21,6 +21,7 @@ from numloom.base.dtypes import BF16, DTYPES, F32, ITEMSIZES, KINDS, LOW, code_o
 from numloom.device.interface import Backend, Strided
 from numloom.device.registry import beside, current, is_mixed
 from numloom.engine import look
+from numloom.engine.doubts import Within, cover, is_due, joined, number_of, of_values
 from numloom.engine.evaluate import evaluate, leaf_from_host, leaf_memory
 from numloom.engine.guard import Guard, guard
 from numloom.engine.owners import elsewhere
@@ -43,7 +44,7 @@ from numloom.graph.node import (
     signature_of,
 )
 from numloom.graph.replay import arguments, called, lose
-from numloom.graph.source_location import Complaint, SourceLocation, here
+from numloom.graph.source_location import Complaint, SourceLocation
 from numloom.graph.tree import known_values, recording, sized_by_values, waits
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.routines import ROUTINES, Routine
@@ -121,6 +122,7 @@ def call(
         counters.library_calls += 1
         function = routine_of(device, name)
         span = begun(profiler, op_def, operands)
+        look.check(operands)  # The sizes tell something of them.
         if function is not None:
             results = function(device, *described, **options)
             found: Any = tuple(map(from_strided, results)) if isinstance(results, tuple) else from_strided(results)
@@ -224,7 +226,7 @@ class Repeated:
         """Its options, those that are places by the number of who calls."""
         if not self.complaints:
             return self.options
-        return {**self.options, **{name: here(complaint).id for name, complaint in self.complaints.items()}}
+        return {**self.options, **{name: number_of(complaint) for name, complaint in self.complaints.items()}}
 
     def make_ready(self, lie: bool, *given: Strided, **named: Strided) -> None:
         """Note that it ran; the second time its device is asked for the routine, if its operands `lie` as they say."""
@@ -278,7 +280,14 @@ class Call(Repeated):
         if guarded:
             _guard.take()
         try:
-            result = self._run(device, operands)
+            if guarded and self.complaints:
+                with Within(device, operands) as within:
+                    result = self._run(device, operands)
+                    within.cover((result.buffer,))
+            else:
+                result = self._run(device, operands)
+                if guarded and _counters.doubts > 0:
+                    cover(device, operands, result.buffer)
         finally:
             if guarded:
                 _guard.give()
@@ -325,7 +334,7 @@ def _by_addresses(call: Call, operands: Sequence[Node]) -> Node | None:
     memory = call.device.allocate(call.nbytes)
     at.append(memory.ptr)
     for complaint in call.complaints.values():
-        at.append(here(complaint).id)
+        at.append(number_of(complaint))
     done = call.bound(at[0], at[1], at[2]) if len(at) == 3 else call.bound(*at)
     if done is False:
         return None
@@ -386,6 +395,9 @@ def _call_in_place(
     numbered = {option: value.id if type(value) is SourceLocation else value for option, value in options.items()}
     out = strided(target, device)
     memory = target.args[0] if target.kind == VIEW else target
+    locations = [value.id for value in options.values() if type(value) is SourceLocation]
+    if is_due(device, locations):
+        memory.buffer.doubt = joined(device, of_values((memory, *operands)), locations, stored=True)
     if memory.attr is not None:
         memory.attr = 0  # A copy that the host keeps is of what was there before.
     profiler = _counters.profiler
@@ -452,7 +464,14 @@ class Change(Repeated):
         if guarded:
             _guard.take()
         try:
-            result = self._run(device, value, operands, between)
+            if guarded and self.complaints:
+                with Within(device, (value, *operands)) as within:
+                    result = self._run(device, value, operands, between)
+                    within.cover((result.buffer,), stored=True)
+            else:
+                result = self._run(device, value, operands, between)
+                if guarded and _counters.doubts > 0:
+                    cover(device, (value, *operands), result.buffer)
         finally:
             if guarded:
                 _guard.give()
@@ -505,7 +524,7 @@ def _changed(change: Change, value: Node, operands: Sequence[Node]) -> Node | No
     buffer = value.buffer
     at[0] += change.offset
     for complaint in change.complaints.values():
-        at.append(here(complaint).id)
+        at.append(number_of(complaint))
     if change.bound(*at) is False:
         return None
     _counters.library_calls += 1

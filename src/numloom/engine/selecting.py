@@ -12,6 +12,8 @@ from numloom.base.dtypes import BOOL, ITEMSIZES
 from numloom.base.later import Later
 from numloom.base.memo import Memo
 from numloom.device.registry import beside, current, is_mixed
+from numloom.engine import look
+from numloom.engine.doubts import is_due, joined, of_values, spread
 from numloom.engine.execute import launch
 from numloom.engine.guard import guard
 from numloom.engine.look import is_near
@@ -145,13 +147,22 @@ def _selected(mask: Node, select: Select, array: Node | None, take: Callable[[An
         return None
     count_flush()
     ready = plan.steps[0]
+    doubts = spread(device, found.nodes) if is_due(device, plan.complains) else None
 
     def queue(words: tuple[int, ...]) -> None:
         for place, word in enumerate(words, len(ready.words.block) - len(words)):
             ready.words.put(place, word)
         launch(ready, found.nodes, [], plan)
 
-    return take(chosen, queue)
+    result = take(chosen, queue)
+    if doubts is not None:
+        doubt = joined(
+            device, [one for one in (*doubts, *of_values([] if array is None else [array])) if one is not None]
+        )
+        for one in result if isinstance(result, tuple) else (result,):
+            one.buffer.doubt = doubt
+            look.settle(device, one.buffer)  # Its size tells something of what is in doubt.
+    return result
 
 
 def _among(found: Walk, array: Node) -> int:

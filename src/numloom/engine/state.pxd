@@ -6,6 +6,7 @@ cdef class Counters:
     cdef public Py_ssize_t kernels
     cdef public Py_ssize_t library_calls
     cdef public Py_ssize_t copies
+    cdef public Py_ssize_t doubts
     cdef public Py_ssize_t plans
     cdef public Py_ssize_t resized
     cdef public Py_ssize_t flushes

@@ -17,6 +17,8 @@ class Counters:
         Vendor routines and device-wide primitives.
     copies : int
         Buffer copies that plans asked for.
+    doubts : int
+        Doubts about memory that are not known to be groundless (`numloom.engine.doubts`); of now.
     plans : int
         Plans made (not found in the cache).
     resized : int
@@ -29,9 +31,10 @@ class Counters:
         While a profile is taken, who is told of what runs (`numloom.engine.profiling.ProfileRecorder`).
     """
 
-    __slots__ = ("copies", "flushes", "kernels", "library_calls", "plans", "profiler", "resized", "waits")
+    __slots__ = ("copies", "doubts", "flushes", "kernels", "library_calls", "plans", "profiler", "resized", "waits")
 
     copies: int
+    doubts: int
     flushes: int
     kernels: int
     library_calls: int
@@ -44,6 +47,7 @@ class Counters:
         self.kernels = 0
         self.library_calls = 0
         self.copies = 0
+        self.doubts = 0
         self.plans = 0
         self.resized = 0
         self.flushes = 0

@@ -62,10 +62,10 @@ class SourceLocation:
         source = linecache.getline(self.file, self.line).strip()
         return f"{self}: {source}" if source else str(self)
 
-    def error(self) -> Exception:
-        """The error to raise."""
-        kind, text = self.complaint
-        return kind(f"{text}; recorded at {self.shown()}")
+    def error(self, text: str = "") -> Exception:
+        """The error to raise; a text that says more than the complaint's stands instead of it."""
+        kind, complaint = self.complaint
+        return kind(f"{text or complaint}; recorded at {self.shown()}")
 
 
 INSIDE = SourceLocation(0, "", 0, OUT_OF_BOUNDS)

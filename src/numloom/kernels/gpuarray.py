@@ -15,6 +15,7 @@ from numloom.array.convert import asarray, asnumpy
 from numloom.array.ndarray import ndarray
 from numloom.array.storage import pin
 from numloom.base.wording import counted
+from numloom.engine import look
 from numloom.kernels.parameters import TYPES, Parameter, Reader
 from numloom.kernels.raw import RawKernel
 
@@ -76,6 +77,7 @@ class GPUArray:
         """Address of the first element; from now on the memory stays where it is."""
         # The address may be used at any time, so the pin is never taken back.
         node = pin(self.array.storage)
+        look.check((node,))
         return int(node.buffer.ptr + self.array.offset)
 
     @property

@@ -22,6 +22,7 @@ from numloom.base.wording import counted
 from numloom.device import registry
 from numloom.device.registry import many, several
 from numloom.engine import look
+from numloom.engine.doubts import share
 from numloom.kernels.arguments import elsewhere_for
 from numloom.kernels.raw import MOST_BLOCKS, MOST_THREADS, stream_handle, triple
 
@@ -169,6 +170,7 @@ class PythonKernel:
                     pinned.append(a.storage)
             given = [_argument(name, parameter, a) for parameter, a in zip(takes, args, strict=True)]
             function[blocks, threads, 0, shared](*given)
+            share(registry.current(), [a.storage.value for a in args if type(a) is ndarray])
         finally:
             for cell in pinned:
                 unpin(cell)

@@ -13,6 +13,8 @@ import numpy as np
 
 from numloom.base import later
 from numloom.base.config import config
+from numloom.device import complaints
+from numloom.device.complaints import Found
 from numloom.device.cpu import hostview, memory, threads
 from numloom.device.cpu.builder import Builder, CpuKernel
 from numloom.device.cpu.capture import ChainCapture
@@ -52,7 +54,7 @@ class CpuDevice:
     finishes = True
 
     def __init__(self) -> None:
-        self._error = array("q", [0])
+        self._error = array("q", bytes(complaints.NBYTES))
         self._error_address = self._error.buffer_info()[0]
         self.pool = Pool(
             "cpu", memory.allocate, memory.free, config.memory_limit, memory.total() // 4, self._error_address
@@ -170,17 +172,12 @@ class CpuDevice:
     def error_address(self) -> int:
         return self._error_address
 
-    def take_error(self, *, waited: bool = False) -> int:
-        error = self._error[0]
-        if error:
-            self._error[0] = 0
-        if error < 0:
+    def take_complaints(self) -> list[Found]:
+        first = self._error[0]
+        found = complaints.take(self._error_address) if first else []
+        if first < 0:
             raise self.builder.fault()
-        return error
-
-    def complain(self, error: int) -> None:
-        """Have an error found at the next look, unless there is one."""
-        self._error[0] = self._error[0] or error
+        return found
 
     def synchronize(self) -> None:
         """Nothing is ever under way."""

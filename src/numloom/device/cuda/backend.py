@@ -22,6 +22,8 @@ import numpy as np
 from numloom.base import later
 from numloom.base.config import config
 from numloom.base.errors import DeviceError, MissingDependencyError, OutOfMemoryError
+from numloom.device import complaints
+from numloom.device.complaints import Found
 from numloom.device.cpu.hostview import as_bytes
 from numloom.device.cpu.memory import total
 from numloom.device.cuda import compile as nvrtc
@@ -113,8 +115,8 @@ class CudaKernel:
 
 _SHARED = frozenset([
     "index", "dlpack", "device", "architecture", "context", "multiprocessors", "cluster", "l2_bytes", "total_memory",
-    "description", "pinned", "_kernels", "_modules", "_ahead", "_lock", "_error", "_error_address", "_read_back",
-    "_reading_back",
+    "description", "pinned", "_kernels", "_modules", "_ahead", "_lock", "_complaints", "_error", "_error_address",
+    "_read_back", "_reading_back",
 ])  # fmt: skip
 """What a stream of a GPU has from it."""
 
@@ -188,9 +190,10 @@ class CudaDevice:
         self._ahead: dict[str, nvrtc.Ahead] = {}
         self._user_modules: dict[Any, Module] = {}
         self._lock = threading.Lock()
-        host = driver.call("cuMemHostAlloc", 64, driver.bindings().CU_MEMHOSTALLOC_DEVICEMAP)
-        self._error = ctypes.c_int64.from_address(int(host))
-        self._error.value = 0
+        host = driver.call("cuMemHostAlloc", complaints.NBYTES, driver.bindings().CU_MEMHOSTALLOC_DEVICEMAP)
+        self._complaints = int(host)
+        self._error = ctypes.c_int64.from_address(self._complaints)
+        ctypes.memset(self._complaints, 0, complaints.NBYTES)
         self._error_address = int(driver.call("cuMemHostGetDevicePointer", host, 0))
         self._read_back = ctypes.c_int64.from_address(int(host) + 32)
         self._reading_back = threading.Lock()
@@ -549,17 +552,12 @@ class CudaDevice:
     def error_address(self) -> int:
         return self._error_address
 
-    def take_error(self, *, waited: bool = False) -> int:
-        if not waited:
-            self.synchronize()
-        error = self._error.value
-        if error:
-            self._error.value = 0
-        return error
+    def take_complaints(self) -> list[Found]:
+        return complaints.take(self._complaints) if self._error.value else []
 
-    def complain(self, error: int) -> None:
+    def complain(self, number: int) -> None:
         """Have the next look raise what stands for this number (`numloom.graph.source_location`)."""
-        self._error.value = error
+        complaints.put(self._complaints, Found(number, 0, -1))
 
     def synchronize(self) -> None:
         """Wait for all work, awake for Ctrl-C."""

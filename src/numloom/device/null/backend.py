@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from numloom.device.complaints import Found
 from numloom.device.memory import Buffer, Pool
 
 
@@ -143,9 +144,9 @@ class NullDevice:
         """An address."""
         return 1 << 12
 
-    def take_error(self, *, waited: bool = False) -> int:
-        """0: nothing happened."""
-        return 0
+    def take_complaints(self) -> list[Found]:
+        """Nothing happened."""
+        return []
 
     def synchronize(self) -> None:
         """Nothing is under way."""

@@ -46,7 +46,7 @@ NL_DEV Run run_from_end(Run a, i64 extent) { return run_where(run_negative(a), r
 NL_DEV Run run_checked(Run a, i64 extent, i64* error, i64 location) {
     const Run at = run_from_end(a, extent), below = run_negative(at), inside = run_less(at, run_of(extent));
     const i64 left = fewer(below.left, inside.left);
-    if (below.at || !inside.at) { *error = location; return {0, 0, left}; }
+    if (below.at || !inside.at) { complain(error, location, a.at, extent); return {0, 0, left}; }
     return {at.at, at.step, fewer(at.left, left)};
 }
 }

@@ -85,7 +85,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) edges(const __grid_const
     l.last = (V)(both[0] == ~(u64)0 ? nothing : of_key(both[0]));
     l.first = (V)(both[1] == ~(u64)0 ? nothing : of_key(~both[1]));
     const bool finite = l.first - l.first == (V)0 && l.last - l.last == (V)0;
-    if (!finite && threadIdx.x == 0) *p.error = p.not_finite;
+    if (!finite && threadIdx.x == 0) complain(p.error, p.not_finite);
     if (l.first == l.last) {{
         l.first = l.first - (V)0.5;
         l.last = l.last + (V)0.5;
@@ -97,7 +97,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) edges(const __grid_const
     for (i64 i = threadIdx.x; i <= p.bins; i += {THREADS}) {{
         const V own = edge(l, i, p.bins);
         p.out[i] = own;
-        if (finite && i < p.bins && own >= edge(l, i + 1, p.bins)) *p.error = p.not_apart;
+        if (finite && i < p.bins && own >= edge(l, i + 1, p.bins)) complain(p.error, p.not_apart);
     }}
 }}
 """

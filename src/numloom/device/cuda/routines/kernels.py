@@ -23,6 +23,16 @@ struct f16 { u16 bits; };
 template <class T> struct complex { T re, im; };
 typedef complex<f32> c64;
 typedef complex<f64> c128;
+// Writes a complaint to the table of `numloom.device.complaints`.
+DEV void complain(i64* error, i64 location) {
+    error[8 + 4 * (location & 1023)] = location;
+    *error = location;
+}
+DEV void complain(i64* error, i64 location, i64 index, i64 extent) {
+    i64* const slot = error + 8 + 4 * (location & 1023);
+    if (atomicCAS((u64*)slot, 0ull, (u64)location) == 0) { slot[1] = index; slot[2] = extent; slot[3] = 1; }
+    *error = location;
+}
 // Values travel as V: float for float16, else as they are.
 template <class T> struct value_of { typedef T type; };
 template <> struct value_of<f16> { typedef f32 type; };

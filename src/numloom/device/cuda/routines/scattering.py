@@ -62,10 +62,12 @@ def _line_text(ctype: str, count: int, rank: int) -> str:
     for (int k = 0; k < {count}; ++k) {{
         const i64 given = (i64)p.index[k][offset_of<{rank}>(i, p.shape, p.stride[k])];
         const i64 at = given < 0 ? given + p.length[k] : given;
-        good = good && at >= 0 && at < p.length[k];
+        if (at < 0 || at >= p.length[k]) {{
+            good = false;
+            complain(p.error, p.location, given, p.length[k]);
+        }}
         line += at * p.weight[k];
-    }}
-    if (!good) *p.error = p.location;"""
+    }}"""
 
 
 @cache
