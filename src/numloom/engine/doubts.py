@@ -13,13 +13,20 @@ import weakref
 from collections.abc import Iterable, Sequence
 from threading import get_ident
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
+from weakref import ref
 
+try:
+    import cython
+except ImportError:
+    from numloom.base import uncompiled as cython
 from numloom.device.complaints import SLOTS, Found
 from numloom.engine.state import counters
 from numloom.graph.node import GATHER, LEAF, VIEW, Node
 from numloom.graph.source_location import INSIDE, OUT_OF_BOUNDS, Complaint, here, of
 
+_counters = counters
+"""The same, found faster by what is compiled here."""
 _MOST = 1024
 """Doubts that are open at a time, before the host waits for their device."""
 
@@ -45,15 +52,23 @@ class Doubt:
 
     __slots__ = ("__weakref__", "counted", "device", "error", "heard", "numbers", "parents", "stored")
 
+    device: Any
+    numbers: tuple[int, ...]
+    parents: tuple[Doubt, ...]
+    stored: bool
+    error: Exception | None
+    heard: bool
+    counted: bool
+
     def __init__(self, device: Any, numbers: Sequence[int], parents: Iterable[Doubt], stored: bool) -> None:
         self.device = device
         self.numbers = tuple(numbers)
         self.parents = tuple(parents)
         self.stored = stored
-        self.error: Exception | None = None
+        self.error = None
         self.heard = False
         self.counted = True
-        counters.doubts += 1
+        _counters.doubts += 1
 
     def is_groundless(self) -> bool:
         """Whether nothing was found."""
@@ -69,20 +84,17 @@ class Doubt:
     def _uncount(self) -> None:
         if self.counted:
             self.counted = False
-            counters.doubts -= 1
+            _counters.doubts -= 1
 
-    def __del__(self) -> None:
+    def __dealloc__(self) -> None:
         self._uncount()
 
-
-class _Open(NamedTuple):
-    """A doubt that is not heard of: whether anybody still has it, and what its kernels may say."""
-
-    doubt: weakref.ref[Doubt]
-    device: Any
-    numbers: tuple[int, ...]
+    if not cython.compiled:
+        __del__ = __dealloc__
 
 
+_Open = tuple[weakref.ref[Doubt], Any, tuple[int, ...]]
+"""A doubt that is not heard of, as long as anybody has it; whose kernels they are, and what these may say."""
 _open: list[_Open] = []
 """In the order in which their kernels were launched."""
 _untold: list[weakref.ref[Doubt]] = []
@@ -107,27 +119,46 @@ def joined(device: Any, parents: Iterable[Doubt], numbers: Sequence[int] = (), s
     if len(_open) >= _MOST:
         hear(device)
     doubt = Doubt(device, numbers, found, stored)
-    _open.append(_Open(weakref.ref(doubt), device, doubt.numbers))
+    _open.append((ref(doubt), device, doubt.numbers))
     return doubt
 
 
-def spread(device: Any, nodes: Sequence[Node | None]) -> list[Doubt | None] | None:
+def spread(device: Any, nodes: list[Any]) -> list[Doubt | None] | None:
     """The doubts about the values of a walk, in its order, before a plan for it runs; None if there is none."""
     found: list[Doubt | None] = [None] * len(nodes)
-    known: dict[int, Doubt] = {}
-    for place, node in enumerate(nodes):
+    any_found = False
+    for place in range(len(nodes)):
+        node = nodes[place]
         if node is None:
             continue
+        node.number = place
         if node.kind == LEAF:
             doubt = doubt_of(node.buffer)
         else:
-            parents = [known[id(arg)] for arg in node.args if id(arg) in known]
-            parents += [one for one in [_of_leaf(arg) for arg in node.args] if one is not None]
-            named = node.kind == GATHER and node.op_def is not INSIDE
-            doubt = joined(device, parents, (node.op_def.id,) if named else ())
+            doubt = None
+            several: Any = None
+            for arg in node.args:
+                number = arg.number
+                if number < place and nodes[number] is arg:
+                    other = found[number]
+                else:
+                    other = doubt_of(arg.buffer) if arg.kind == LEAF else None
+                if other is None or other is doubt:
+                    continue
+                if doubt is None:
+                    doubt = other
+                elif several is None:
+                    several = [doubt, other]
+                else:
+                    several.append(other)
+            if node.kind == GATHER and node.op_def is not INSIDE:
+                doubt = joined(device, several or (() if doubt is None else (doubt,)), (node.op_def.id,))
+            elif several is not None:
+                doubt = joined(device, several)
         if doubt is not None:
-            found[place] = known[id(node)] = doubt
-    return found if known else None
+            found[place] = doubt
+            any_found = True
+    return found if any_found else None
 
 
 def _of_leaf(node: Node) -> Doubt | None:
@@ -204,7 +235,7 @@ def number_of(complaint: Complaint) -> int:
 
 def is_due(device: Any, complains: Any = False) -> bool:
     """Whether what runs on a device has to ask what is in doubt: memory is, or it may complain itself."""
-    return device.pool.error_at == 0 and (complains or counters.doubts > 0)
+    return device.pool.error_at == 0 and (complains or _counters.doubts > 0)
 
 
 def cover(device: Any, operands: Iterable[Any], buffer: Any) -> None:
@@ -233,25 +264,50 @@ def share(device: Any, nodes: Sequence[Any]) -> None:
 
 def hear(device: Any) -> None:
     """Wait for a device, and settle what was in doubt there."""
-    global _open
-    waiting, _open = _open, []  # Another thread may launch meanwhile.
+    waiting = begin()
     try:
         device.synchronize()
-        found = device.take_complaints()
     except BaseException:
-        _open = waiting + _open
+        give_up(waiting)
         raise
-    gone: list[Exception] = []
-    if found:
-        gone = _attribute(found, waiting + _open)
+    conclude(device, waiting)
+
+
+def begin() -> Any:
+    """The doubts about what was launched until now, for who is about to wait for a device; None if there are none."""
+    global _open
+    if not _open:
+        return None
+    waiting, _open = _open, []  # Another thread may launch meanwhile.
+    return waiting
+
+
+def give_up(waiting: Any) -> None:
+    """Nobody has waited."""
+    global _open
+    if waiting:
+        _open = waiting + _open
+
+
+def conclude(device: Any, waiting: Any) -> None:
+    """Settle the doubts that `begin` gave, now that their device has been waited for."""
+    found = device.take_complaints()
+    if found or waiting:
+        _settle(device, waiting or [], found)
+
+
+def _settle(device: Any, waiting: list[_Open], found: Sequence[Found]) -> None:
+    """Tell each doubt of a device what was found, and close it."""
+    gone: list[Exception] = _attribute(found, waiting + _open) if found else []
     others = []
     for one in waiting:
-        if one.device is not device:
+        if one[1] is not device:
             others.append(one)
-        elif (doubt := one.doubt()) is not None:
+            continue
+        doubt = one[0]()
+        if doubt is not None:
             doubt.close()
-    if others:
-        _open = others + _open
+    give_up(others)
     for error in gone:
         warnings.warn(f"{error}; nothing is left that depends on it", RuntimeWarning, stacklevel=2)
 
@@ -262,17 +318,17 @@ def _attribute(found: Sequence[Found], candidates: Sequence[_Open]) -> list[Exce
     for one in found:
         error = error_of(one)
         # Who shares a slot of the table may have found something that had no room there.
-        sharing = [each for each in candidates if any((n - one.number) % SLOTS == 0 for n in each.numbers)]
-        own = [each for each in sharing if one.number in each.numbers]
+        sharing = [each for each in candidates if any([(n - one.number) % SLOTS == 0 for n in each[2]])]
+        own = [each for each in sharing if one.number in each[2]]
         if not own:
             _unclaimed.append(error)
         for each in sharing:
-            doubt = each.doubt()
+            doubt = each[0]()
             if doubt is None:
                 gone += [error] if each in own else []
             elif doubt.error is None:
-                doubt.error = error if each in own else error_of(Found(each.numbers[0], 0, -1))
-                _untold.append(each.doubt)
+                doubt.error = error if each in own else error_of(Found(each[2][0], 0, -1))
+                _untold.append(each[0])
     return gone
 
 
@@ -336,6 +392,6 @@ def _raise(doubt: Doubt) -> None:
 
 
 __all__ = [
-    "Doubt", "Within", "add", "cover", "doubt_of", "error_of", "hear", "is_due", "joined", "number_of", "of_values",
-    "share", "spread", "tell", "tell_all",
+    "Doubt", "Within", "add", "begin", "conclude", "cover", "doubt_of", "error_of", "give_up", "hear", "is_due",
+    "joined", "number_of", "of_values", "share", "spread", "tell", "tell_all",
 ]  # fmt: skip

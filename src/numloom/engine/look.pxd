@@ -3,6 +3,7 @@ from libc.stdint cimport intptr_t
 from numloom.device.cpu._hostview cimport copy_element, is_set, number_at, put_number_at
 from numloom.device.memory cimport Buffer, Pool
 from numloom.device.registry cimport many, several
+from numloom.engine.doubts cimport begin, conclude, hear, tell
 from numloom.engine.state cimport Counters
 from numloom.graph.node cimport Node
 from numloom.graph.replay cimport learning, lose
