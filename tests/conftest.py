@@ -262,6 +262,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(skip)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Any:
+    """Nothing is looked through while tests are found, all of which stay: it would take a quarter of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """What stays until the end, tests foremost, is looked at by no collection: tests of leaks make hundreds of them."""
     gc.collect()
