@@ -262,6 +262,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(skip)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Kernels of tests with the mark are compiled as users get them."""
+    if item.config.getoption("--light"):
+        import levels
+
+        levels.marked = item.get_closest_marker("optimized") is not None
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Any:
     """Nothing is looked through while tests are found, all of which stay: it would take a quarter of the time."""

@@ -98,6 +98,7 @@ def test_chains_of_functions_vectorise(tmp_path: Path) -> None:
         assert "loop vectorized" in report, ctype
 
 
+@pytest.mark.optimized
 def test_bits_do_not_depend_on_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     compiler = needed()
     loops = tuple(VECTOR_LOOPS)
@@ -114,6 +115,7 @@ def test_bits_do_not_depend_on_the_processor(monkeypatch: pytest.MonkeyPatch) ->
         assert same_bits(native[loop](*args), portable[loop](*args)).all(), loop
 
 
+@pytest.mark.optimized
 def test_products_of_complex_numbers_are_rounded_before_they_are_added() -> None:
     """GCC from 12 on contracts pairs of a difference and a sum of products, whatever -ffp-contract says."""
     functions = build(tuple((name, char * 2, char) for name in ("multiply", "divide") for char in "FD"))
