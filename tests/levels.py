@@ -18,7 +18,7 @@ from numloom.device.cpu import compiler as compilers
 from numloom.device.cpu.compiler import Compiler
 from numloom.device.cpu.simt import build
 
-SAMPLE = 6
+SAMPLE = 10
 USUAL, LIGHT = "-O3", "-O1"
 
 

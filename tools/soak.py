@@ -2,7 +2,7 @@
 
 CI leaves parameters out that reach what others reach (tests/telling.py), has most kernels compiled without much
 optimizing (tests/levels.py), and runs few random programs and faults; here all run and all are compiled as users get
-them, with thirty times as many programs and three times as many faults. ``build/soak.md`` is the page of results: by
+them, with forty times as many programs and three times as many faults. ``build/soak.md`` is the page of results: by
 folder, what failed, what took longest.
 """
 
