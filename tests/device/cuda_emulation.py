@@ -345,8 +345,9 @@ class EmulatedDevice:
             name.with_suffix(".cpp").write_text(source)
             flags = ["-O0", "-std=c++17", "-mf16c", "-fwrapv", "-w", "-shared", "-fPIC", "-Wl,-Bsymbolic"]
             # Headers of C++ take longer than most kernels.
-            flags += ["-DTOGETHER", "-pthread"] if self.together else ["-nostdinc++"]
-            command = [gxx(), *flags, name.with_suffix(".cpp"), "-o", name.with_suffix(".so")]
+            flags += ["-DTOGETHER", "-pthread"] if self.together else ["-nostdinc++", "-nostdlib"]
+            libraries = [] if self.together else ["-lm", "-lc", "-lgcc"]
+            command = [gxx(), *flags, name.with_suffix(".cpp"), "-o", name.with_suffix(".so"), *libraries]
             subprocess.run(command, check=True)
             library = self._libraries[text] = ctypes.CDLL(str(name.with_suffix(".so")))
         return library
