@@ -8,7 +8,7 @@ TESTS ?= tests
 help:
 	@echo "make build    compile the core beside its sources (about 5 minutes the first time)"
 	@echo "make test     run tests: TESTS=tests/api, JOBS=4"
-	@echo "make soak     every test with every parameter and ten times as many random programs (hours; build/soak.md)"
+	@echo "make soak     every test with every parameter, kernels as users get them, many more random programs (hours; build/soak.md)"
 	@echo "make gpu      what launches kernels, on a GPU, of many parameters a quarter (about 5 minutes with JOBS=14)"
 	@echo "make gpu-all  the whole suite on a GPU, in two halves (make gpu-1, make gpu-2)"
 	@echo "make doctest  run the examples of docstrings"

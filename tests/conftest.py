@@ -68,6 +68,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="leave out parameters of a test that reach what its others reach (tests/telling.py)",
     )
     parser.addoption(
+        "--light",
+        action="store_true",
+        help="have the host's compiler optimize most kernels little, and a sample as users get them (tests/levels.py)",
+    )
+    parser.addoption(
         "--budget",
         action="store_true",
         help="tell what each folder of tests took, and fail where that is beyond its budget (tests/budgets.py)",
@@ -124,6 +129,10 @@ def pytest_configure(config: pytest.Config) -> None:
         missing = registry.missing("cuda")
         if missing is not None:
             raise pytest.UsageError(f"--device cuda: {missing}")
+    if config.getoption("--light"):
+        from levels import take_light
+
+        take_light()
     if config.getoption("--nvrtc"):
         from nvrtc import SessionTexts
 
@@ -251,6 +260,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for name, skip in skips.items():
             if item.get_closest_marker(name):
                 item.add_marker(skip)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Kernels of tests with the mark are compiled as users get them."""
+    if item.config.getoption("--light"):
+        import levels
+
+        levels.marked = item.get_closest_marker("optimized") is not None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Any:
+    """Nothing is looked through while tests are found, all of which stay: it would take a quarter of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

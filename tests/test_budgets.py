@@ -47,7 +47,8 @@ def session(folder: Path, seconds: str, *options: str) -> tuple[int, str]:
     (folder / "budgets.toml").write_text(f"work = {budgets.work()}\n[seconds]\n{seconds}\n")
     (folder / "pytest.ini").write_text("[pytest]\n")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # Others take longer to load than the session.
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "xdist", "-p", "no:cacheprovider", *options]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     return done.returncode, done.stdout
 

@@ -156,8 +156,12 @@ def test_what_is_not_told_by_hand_is_named(tree: Path) -> None:
     assert not any(line.startswith(("first.py:_short", "first.py:_registry")) for line in wrong)
 
 
+once = functools.cache(find)
+"""It takes seconds."""
+
+
 def test_all_is_told_by_hand_and_nothing_else() -> None:
-    assert faults(SOURCES, find(SOURCES)) == []
+    assert faults(SOURCES, once(SOURCES)) == []
     names = [(one.file, one.name) for one in (*mechanisms.WARM_UP, *mechanisms.RECORD, *mechanisms.RUN)]
     assert len(set(names)) == len(names)
 
@@ -177,7 +181,7 @@ def test_names_are_looked_for(tree: Path) -> None:
 def test_the_page_is_the_one_that_would_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(mechanisms, "find", functools.cache(find))  # It takes seconds.
+    monkeypatch.setattr(mechanisms, "find", once)
     assert mechanisms.main(["--check"]) == 0, "run python tools/mechanisms.py --write"
     monkeypatch.setattr(mechanisms, "PAGE", tmp_path / "page.md")
     assert mechanisms.main(["--check"]) == 1

@@ -38,7 +38,9 @@ def test_functions_that_are_thinned_exist() -> None:
 def collected(*options: str) -> set[str]:
     """Tests of one file that a session would run."""
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *options]
+    command += ["-p", "pytest_timeout"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # Others take longer to load than this takes.
     done = subprocess.run(
         [*command, str(TESTS / "api" / "test_creation.py")], cwd=ROOT, env=environment, capture_output=True, text=True
     )

@@ -11,6 +11,10 @@ import pytest
 
 import unstable
 
+PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "xdist", "-p", "pytest_timeout", "-p", "no:cacheprovider"]
+LEAN = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+"""Other plugins take three times as long to load as a session here takes."""
+
 CONFTEST = """
 import sys
 sys.path.insert(0, {tests!r})
@@ -57,18 +61,9 @@ def session(folder: Path, *chosen: str, listed: str = "", workers: int = 0) -> t
     (folder / "pytest.ini").write_text("[pytest]\n")
     noted = folder / "noted"
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "--retry",
-            "-q",
-            "-n",
-            str(workers),
-            *(f"test_it.py::{name}" for name in chosen),
-        ],
+        [*PYTEST, "--retry", "-n", str(workers), *(f"test_it.py::{name}" for name in chosen)],
         cwd=folder,
-        env={**os.environ, "NUMLOOM_UNSTABLE": str(noted), "PYTEST_ADDOPTS": ""},
+        env={**os.environ, **LEAN, "NUMLOOM_UNSTABLE": str(noted), "PYTEST_ADDOPTS": ""},
         capture_output=True,
         text=True,
         timeout=100,
@@ -119,11 +114,17 @@ def test_many_failures_are_not_tried_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("every", [0, 5])
 def test_a_part_has_the_first_parameters_of_each_function(every: int) -> None:
     tests = Path(__file__).parent
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "tests/test_house.py"]
+    command = [*PYTEST, "--collect-only", "tests/test_house.py"]
     listed = []
     for part in (["--part", str(every)], []):
         done = subprocess.run(
-            [*command, *part], cwd=tests.parent, capture_output=True, text=True, timeout=100, check=True
+            [*command, *part],
+            cwd=tests.parent,
+            env={**os.environ, **LEAN},
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=True,
         )
         listed.append([line for line in done.stdout.splitlines() if "::" in line])
     part, whole = listed
@@ -140,21 +141,12 @@ def test_a_part_has_the_first_parameters_of_each_function(every: int) -> None:
 def test_options_of_the_environment_reach_workers(workers: int) -> None:
     pytest.importorskip("cuda.bindings.nvrtc")
     tests = Path(__file__).parent
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-n",
-        str(workers),
-        "-p",
-        "no:cacheprovider",
-        "tests/emit/test_text.py::test_fast_math_is_another_text_but_for_random_numbers",
-    ]
+    test = "tests/emit/test_text.py::test_fast_math_is_another_text_but_for_random_numbers"
+    command = [*PYTEST, "-n", str(workers), test]
     done = subprocess.run(
         command,
         cwd=tests.parent,
-        env={**os.environ, "PYTEST_ADDOPTS": "--nvrtc=sample"},
+        env={**os.environ, **LEAN, "PYTEST_ADDOPTS": "--nvrtc=sample"},
         capture_output=True,
         text=True,
         timeout=100,

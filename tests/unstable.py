@@ -67,6 +67,7 @@ class Retries:
             return
         names = ("--device", "--placement")
         options = [word for name in names for word in (name, self.config.getoption(name))]
+        options += ["--light"] if self.config.getoption("--light", False) else []
         for test in self.failed:
             passed, printed = passes_alone(test, options, self.config.rootpath)
             if passed and test not in known():

@@ -93,9 +93,12 @@ def write(step: Step, tree: Path) -> None:
 def run(commands: str, tree: Path) -> str:
     """Run commands in the tree until one fails, with this Python; gives what they print."""
     # Settings of who runs this would change what a page shows; kernels that are compiled already save time.
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NUMLOOM_", "PYTEST_"))}
+    others = ("NUMLOOM_", "PYTEST_", "PYTHONDONTWRITEBYTECODE")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(others)}
     cache = os.environ.get("NUMLOOM_CACHE_DIR", str(tree / ".cache"))
     ours = {"PYTHONPATH": str(tree / "src"), "NUMLOOM_CACHE_DIR": cache, "NUMLOOM_DEVICE": "cpu"}
+    # Of pytest's plugins what the tests need: others take seconds to load.
+    ours |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "pytest_timeout"}
     script = f'set -e\npython() {{ {shlex.quote(sys.executable)} "$@"; }}\n{commands}'
     done = subprocess.run(
         ["sh", "-c", script], cwd=tree, env=kept | ours, timeout=SECONDS, check=False, text=True,

@@ -1,7 +1,9 @@
 """Run every test with every parameter, without a time limit: ``python tools/soak.py [ARGUMENTS OF PYTEST]``.
 
-CI leaves parameters out that reach what others reach (tests/telling.py), and runs few random programs; here all run,
-and ten times as many programs. ``build/soak.md`` is the page of results: by folder, what failed, what took longest.
+CI leaves parameters out that reach what others reach (tests/telling.py), has most kernels compiled without much
+optimizing (tests/levels.py), and runs few random programs and faults; here all run and all are compiled as users get
+them, with forty times as many programs and three times as many faults. ``build/soak.md`` is the page of results: by
+folder, what failed, what took longest.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "build" / "soak.md"
-PROGRAMS = "80000"
+MORE = {"NUMLOOM_PROGRAMS": "80000", "NUMLOOM_TEST_FAULTS": "15"}
 SLOWEST = 20
 
 
@@ -72,7 +74,7 @@ def main() -> int:
     report.unlink(missing_ok=True)
     given = sys.argv[1:] or ["-n", str(os.cpu_count()), "tests"]
     command = [sys.executable, "-m", "pytest", "-q", "-o", "timeout=0", f"--junitxml={report}", *given]
-    code = subprocess.run(command, cwd=ROOT, env={"NUMLOOM_PROGRAMS": PROGRAMS, **os.environ}, check=False).returncode
+    code = subprocess.run(command, cwd=ROOT, env={**MORE, **os.environ}, check=False).returncode
     if not report.exists():
         return code
     asked = ["git", "rev-parse", "--short", "HEAD"]

@@ -32,6 +32,12 @@ FAR = (mp.mpf(10) ** 5, mp.mpf(10) ** 7)
 
 def value(function: Any, args: Sequence[Any]) -> Any:
     """A function's value; None where it has none, or one that is not real."""
+    return value_at(function, tuple(args), mp.mp.prec)
+
+
+@cache
+def value_at(function: Any, args: tuple[Any, ...], precision: int) -> Any:
+    """Quotients of several orders have values in common, which take long."""
     try:
         found = function(*args)
     except (ValueError, ZeroDivisionError, OverflowError, TypeError, mp.libmp.NoConvergence):

@@ -35,7 +35,7 @@ def test_a_network_with_dropout_and_momentum_learns_digits(examples: None) -> No
 def test_a_boltzmann_machine_learns_digits(examples: None) -> None:
     import rbm_digits
 
-    error, right = rbm_digits.main(epochs=12)
+    error, right = rbm_digits.main(epochs=5)
     assert error < 0.09 and right > 0.7
 
 
@@ -52,9 +52,9 @@ def test_logistic_regression_learns_from_minibatches_of_shared_data(
 def test_an_lstm_learns_to_read_digits_row_by_row(examples: None, capsys: pytest.CaptureFixture[str]) -> None:
     import lstm_digits
 
-    assert lstm_digits.main(epochs=10, profile=True) > 0.9
+    assert lstm_digits.main(epochs=5, profile=True) > 0.85
     shown = capsys.readouterr().out
-    assert "learn:" in shown and "140 calls" in shown
+    assert "learn:" in shown and "70 calls" in shown
 
 
 def test_functions_that_are_dropped_leave_nothing() -> None:

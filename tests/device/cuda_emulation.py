@@ -22,10 +22,10 @@ from numloom.device.cuda.routines.scripts import Launch
 from numloom.device.memory import Buffer, Pool
 
 SHIM = r"""
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <cmath>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <math.h>
 #include <ucontext.h>
 #include <unistd.h>
 #ifdef TOGETHER
@@ -344,9 +344,10 @@ class EmulatedDevice:
             )
             name.with_suffix(".cpp").write_text(source)
             flags = ["-O0", "-std=c++17", "-mf16c", "-fwrapv", "-w", "-shared", "-fPIC", "-Wl,-Bsymbolic"]
-            if self.together:
-                flags += ["-DTOGETHER", "-pthread"]
-            command = [gxx(), *flags, name.with_suffix(".cpp"), "-o", name.with_suffix(".so")]
+            # Headers of C++ take longer than most kernels.
+            flags += ["-DTOGETHER", "-pthread"] if self.together else ["-nostdinc++", "-nostdlib"]
+            libraries = [] if self.together else ["-lm", "-lc", "-lgcc"]
+            command = [gxx(), *flags, name.with_suffix(".cpp"), "-o", name.with_suffix(".so"), *libraries]
             subprocess.run(command, check=True)
             library = self._libraries[text] = ctypes.CDLL(str(name.with_suffix(".so")))
         return library

@@ -2,9 +2,10 @@
 // A barrier that not every thread of a block reaches, or a shuffle that not every lane reaches, is reported.
 // Blocks of a cluster take turns, each until it waits for the others; what they share lies in one section of the library,
 // of which each has a copy while it does not run.
-#include <cmath>
-#include <cstdlib>
-#include <cstring>
+// C's own headers (-nostdinc++): those of C++ take longer than most kernels.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 #include <ucontext.h>
 #include <unistd.h>
 #define __CUDACC__

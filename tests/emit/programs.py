@@ -174,9 +174,9 @@ def emulated_library(text: str, entry: str) -> ctypes.CDLL:
         path.write_text(EMULATOR + text + launch)
         target = Path(folder) / "emulated.so"
         flags = ["-O0", "-std=c++17", "-march=native", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing", "-w"]
-        done = subprocess.run(
-            [gxx(), *flags, "-shared", "-fPIC", str(path), "-o", str(target)], capture_output=True, text=True
-        )
+        flags += ["-nostdinc++", "-shared", "-fPIC", "-nostdlib"]
+        libraries = ["-lm", "-lc", "-lgcc"]
+        done = subprocess.run([gxx(), *flags, str(path), "-o", str(target), *libraries], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr[:4000]
         return ctypes.CDLL(str(target))
 

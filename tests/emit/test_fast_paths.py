@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "ops"))
 
 from single_loops import DTYPE, build, loops_of, same_bits, special_values
 
+pytestmark = pytest.mark.optimized
 FAST = [name for name, op_def in ELEMENTWISE.items() if op_def.fast_path and op_def.ufunc is not None]
 
 

@@ -98,6 +98,7 @@ def test_chains_of_functions_vectorise(tmp_path: Path) -> None:
         assert "loop vectorized" in report, ctype
 
 
+@pytest.mark.optimized
 def test_bits_do_not_depend_on_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     compiler = needed()
     loops = tuple(VECTOR_LOOPS)
@@ -114,6 +115,7 @@ def test_bits_do_not_depend_on_the_processor(monkeypatch: pytest.MonkeyPatch) ->
         assert same_bits(native[loop](*args), portable[loop](*args)).all(), loop
 
 
+@pytest.mark.optimized
 def test_products_of_complex_numbers_are_rounded_before_they_are_added() -> None:
     """GCC from 12 on contracts pairs of a difference and a sum of products, whatever -ffp-contract says."""
     functions = build(tuple((name, char * 2, char) for name in ("multiply", "divide") for char in "FD"))
@@ -177,13 +179,13 @@ def test_complex_special_values_are_numpys(char: str) -> None:
 
 
 def compile_for_gpu(text: str) -> None:
-    """Compile with NVRTC as kernels are."""
+    """Compile with NVRTC as kernels are; to PTX, since to assemble it as well takes as long again."""
     nvrtc = pytest.importorskip("cuda.bindings.nvrtc")
     try:
         _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"kernel.cu", 0, [], [])
     except Exception as error:  # the bindings are there, the library is not
         pytest.skip(f"NVRTC does not load: {error}")
-    options = [b"--gpu-architecture=sm_90", b"-fmad=false", b"-std=c++17", b"-w", SAME_STACK.encode()]
+    options = [b"--gpu-architecture=compute_90", b"-fmad=false", b"-std=c++17", b"-w", SAME_STACK.encode()]
     (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
     log = b""
     if int(status):

@@ -12,6 +12,8 @@ from single_loops import DTYPE, INCLUDE, Loop, build, loops_of, same_bits, sampl
 from numloom.base.dtypes import NUMPY_CHARS as CHARS
 from numloom.ops.elementwise import ALIASES, ELEMENTWISE, HEADERS, OF_UFUNC, cast_text, resolve, resolve_chars
 
+pytestmark = pytest.mark.optimized
+
 LOOPS = [loop for op in ELEMENTWISE.values() for loop in loops_of(op)]
 EXACT = [loop for loop in LOOPS if ELEMENTWISE[loop[0]].is_exact(loop[1])]
 CASTS = [("cast", source, target) for source in CHARS for target in CHARS]

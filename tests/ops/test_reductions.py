@@ -18,6 +18,8 @@ from numloom.ops.definitions import ReductionDef
 from numloom.ops.elementwise import ELEMENTWISE, header_order
 from numloom.ops.reductions import REDUCTIONS, reduction_headers, reduction_of
 
+pytestmark = pytest.mark.optimized
+
 INTEGER_ONLY = {"bitwise_and", "bitwise_or", "bitwise_xor"}
 FLOAT_ONLY = {"mean", "m2", "var"}
 DERIVED = [

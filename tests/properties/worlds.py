@@ -24,7 +24,7 @@ import numloom as nl
 from numloom.device import registry
 from numloom.emit.loops import loops_text
 
-PROGRAMS = int(os.environ.get("NUMLOOM_PROGRAMS") or ("8000" if registry.current().name == "cpu" else "800"))
+PROGRAMS = int(os.environ.get("NUMLOOM_PROGRAMS") or ("2000" if registry.current().name == "cpu" else "800"))
 """How many random programs the tests of this folder run, about; elsewhere than on the CPU each needs new kernels."""
 
 Host = np.ndarray[Any, Any]

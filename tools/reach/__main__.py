@@ -108,8 +108,10 @@ def main() -> None:
     known = telling.read(telling.LEFT_OUT.read_text(encoding="utf-8")) if telling.LEFT_OUT.exists() else {}
     lines = {function: sorted(shorts) for function, shorts in known.items() if function not in measured}
     for function, tests in measured.items():
-        if names := left_out(tests):
-            lines[function] = sorted(map(telling.short, names))
+        # With --telling, what was left out before did not run, and stays out.
+        before = known.get(function, ()) if "--telling" in arguments else ()
+        if names := {*before, *map(telling.short, left_out(tests))}:
+            lines[function] = sorted(names)
     telling.LEFT_OUT.write_text(telling.written(lines), encoding="utf-8")
     print(table(measured))
 
