@@ -1,9 +1,11 @@
 """Whether the tests notice small changes of the sources: ``python tools/mutants.py --count 60 --seed 1``.
 
 Changes (`mutations.py`) are chosen by chance and tried one by one in a copy of the tree, each with the tests that stand
-near the changed file, then with random programs and calls again, those of its room (the folder that mirrors it), and at
-last with more parameters of these. A test that fails catches the change, as do a crash and a run without end. A
-module that others are not compiled against runs uncompiled; others are compiled anew, without optimisation.
+near the changed file, then with those of the room (the folder that mirrors it) that name the changed function, with
+random programs and calls again, all of the room, and at last with more parameters of these. What only ``make soak``
+runs is left out: a change that it alone notices survives. A test that fails catches the change, as do a crash and a
+run without end. A module that others are not compiled against runs uncompiled; others are compiled anew, without
+optimisation.
 
 Results are kept in ``build/mutants``, so that a second call goes on. What survives needs a test, or it is told in
 ``tools/mutants_equal.txt`` why it changes nothing that a test can see.
@@ -54,7 +56,7 @@ MORE = {"plan": 6, "graph": 6, "array": 6, "api": 6}
 MEMORY = 16 << 30
 """Bytes of addresses that tests may have; the emulator of ``tests/emit`` reserves more than it uses."""
 GENERAL = ["tests/properties/test_programs.py", "tests/properties/test_functions.py", "tests/api/test_again.py"]
-BESIDE = {"engine": ["tests/array"], "graph": ["tests/array"]}
+BESIDE = {"engine": ["tests/array", "tests/compiled"], "graph": ["tests/array"]}
 """What tests of a room stand elsewhere."""
 REBUILD = """
 import sys
@@ -117,10 +119,17 @@ def result_of(mutant: Mutant, verdict: str, by: str = "", seconds: float = 0.0) 
     )
 
 
-def stages(mutant: Mutant, near: Sequence[str], quick: bool) -> list[Stage]:
-    """The sessions that try a change, quickest first; `quick`: without whole folders."""
-    every = [*([Stage("near", tuple(near), ("--part=0",))] if near else []), *stages_of(mutant.room)]
-    return [stage for stage in every if not quick or stage.name in ("near", "general")]
+def stages(mutant: Mutant, near: Sequence[str], quick: bool, function: str = "") -> list[Stage]:
+    """The sessions that try a change, quickest first; `quick`: without whole folders.
+
+    Of the room's tests those with the name of the changed `function` in theirs run with all parameters.
+    """
+    every = [Stage("near", tuple(near), ("--part=0",))] if near else []
+    folders = tuple(dict.fromkeys((f"tests/{mutant.room}", *BESIDE.get(mutant.room, ()), "tests/api")))
+    if len(name := function.strip("_")) > 3 and not function.startswith("__"):
+        every.append(Stage("named", folders, ("-k", name)))
+    every += stages_of(mutant.room)
+    return [stage for stage in every if not quick or stage.name in ("near", "named", "general")]
 
 
 def stages_of(room: str) -> list[Stage]:
@@ -137,8 +146,11 @@ def around(source: str, line: int) -> str:
     depth = len(lines[line - 1]) - len(lines[line - 1].lstrip())
     pattern = re.compile(r"\s*(?:(?:async )?def|class|cp?def|template|inline|static|NL_\w+)\b.*?(\w+)\(?[(:]")
     for above in reversed(lines[: line - 1]):
-        if above.strip() and len(above) - len(above.lstrip()) < depth and (found := pattern.match(above)):
-            return found[1]
+        indent = len(above) - len(above.lstrip())
+        if above.strip() and indent < depth and not above.lstrip().startswith((")", "#")):
+            if found := pattern.match(above):
+                return found[1]
+            depth = indent  # Functions beside it, within the same one, are not around it.
     return ""
 
 
@@ -250,7 +262,7 @@ class Copy:
     def start(self, stage: Stage, cache: Path, more: Sequence[str] = ()) -> subprocess.Popen[str]:
         """Begin a session of tests; without plugins but that which ends a test, since some take seconds to import."""
         command = [sys.executable, "-m", "pytest", "-q", "-rfE", "--tb=no", "--no-header", "-p", "no:cacheprovider"]
-        command += ["-p", "pytest_timeout", "--timeout=100", *more, *stage.options, *stage.tests]
+        command += ["-p", "pytest_timeout", "--timeout=100", "--telling", *more, *stage.options, *stage.tests]
         environment = {
             **os.environ, "PYTHONPATH": str(self.tree / "src"), "NUMLOOM_CACHE_DIR": str(cache), "CI": "1",
             "NUMLOOM_TEST_AGAIN": "2", "NUMLOOM_PROGRAMS": str(PROGRAMS), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
@@ -330,10 +342,11 @@ class Copy:
         """Try a change; `seconds` are those that sessions take unchanged."""
         begin = time.monotonic()
         near = tests_near(self.tree, mutant)
+        function = around((self.tree / mutant.path).read_text(encoding="utf-8"), mutant.line)
         try:
             if not self.change(mutant):
                 return result_of(mutant, NOT_COMPILED, "", time.monotonic() - begin)
-            for stage in stages(mutant, near, self.quick):
+            for stage in stages(mutant, near, self.quick, function):
                 limit = min(self.limit, PATIENCE * seconds.get(stage.name, self.limit) + START)
                 leave = [test for test, passes in self.known.items() if not passes]
                 outcome = self.session(stage, limit, leave)
@@ -344,6 +357,12 @@ class Copy:
                     self.change(mutant)
                     leave.append(outcome.failed)
                     outcome = self.session(stage, limit, leave)
+                if outcome.verdict == HANGS and stage.name not in seconds:
+                    self.restore(mutant)
+                    slow = self.session(stage, limit, leave).verdict == HANGS
+                    self.change(mutant)
+                    if slow:  # Unchanged it takes as long, which tells nothing.
+                        continue
                 if outcome.verdict != SURVIVED:
                     return result_of(mutant, outcome.verdict, outcome.failed, time.monotonic() - begin)
             return result_of(mutant, SURVIVED, "", time.monotonic() - begin)
@@ -482,13 +501,16 @@ def table(results: Iterable[Result]) -> str:
 
 
 def time_unchanged(copy: Copy, rooms: Iterable[str]) -> dict[str, float]:
-    """Seconds that the sessions of the rooms take unchanged; what fails then is left out."""
+    """Seconds that the sessions of the rooms take unchanged; what fails then is left out.
+
+    A quick copy runs none of whole folders.
+    """
     kept = copy.tree.parent / "unchanged.json"
     seconds: dict[str, float]
     seconds, failing = json.loads(kept.read_text()) if kept.exists() else ({}, [])
     copy.known |= dict.fromkeys(failing, False)
     for stage in dict.fromkeys(stage for room in rooms for stage in stages_of(room)):
-        if stage.name not in seconds:
+        if stage.name not in seconds and (stage.name == "general" or not copy.quick):
             first = copy.unchanged(stage)
             if first.verdict == CAUGHT and "::" not in first.failed:
                 sys.exit(f"{stage.name}: the tests end with {first.failed} though nothing is changed")

@@ -269,6 +269,27 @@ def test_equal_results_know_of_each_other() -> None:
         assert is_prepared(function)
 
 
+@pytest.mark.parametrize("places", ["aa", "abb", "abab", "abcbac", "abBb", "aABbaB"])
+def test_which_results_are_equal(places: str) -> None:
+    """Equal letters are one value: a write to one result changes none of the others; capitals are views of the same."""
+    x = nl.symbol("x", (300,))
+    values = {"a": x * 2, "b": x + 1, "c": x - 5}
+    values |= {letter.upper(): value[::-1] for letter, value in values.items()}
+    function = nl.function([x], [values[letter] for letter in places])
+    given = np.arange(300.0)
+    expected = {"a": given * 2, "b": given + 1, "c": given - 5}
+    expected |= {letter.upper(): value[::-1] for letter, value in expected.items()}
+    for _ in range(4 * FIRST):
+        found = function(nl.asarray(given))
+        for number, one in enumerate(found):
+            one[:2] = -7.0 - number
+        for number, (one, letter) in enumerate(zip(found, places, strict=True)):
+            assert one[:2].tolist() == [-7.0 - number] * 2
+            np.testing.assert_array_equal(one.get()[2:], expected[letter][2:])
+    if current().name != "reference" and nl.config.executor != "reference":
+        assert is_prepared(function)
+
+
 def mlp(xp: Any, x: Any, w: Any, v: Any) -> Any:
     """Products, whose operands are turned, between kernels."""
     hidden = xp.tanh(x @ w)
