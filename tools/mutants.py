@@ -5,7 +5,7 @@ near the changed file, then with those of the room (the folder that mirrors it) 
 random programs and calls again, all of the room, and at last with more parameters of these. What only ``make soak``
 runs is left out: a change that it alone notices survives. A test that fails catches the change, as do a crash and a
 run without end. A module that others are not compiled against runs uncompiled; others are compiled anew, without
-optimisation.
+optimisation. Where a header of kernels is changed there are no loops that were built before.
 
 Results are kept in ``build/mutants``, so that a second call goes on. What survives needs a test, or it is told in
 ``tools/mutants_equal.txt`` why it changes nothing that a test can see.
@@ -51,12 +51,18 @@ BUSY = 4
 """So many times as long may tests take where they mostly wait for others on the machine."""
 PROGRAMS = 60
 """Random programs."""
-MORE = {"plan": 6, "graph": 6, "array": 6, "api": 6}
+MORE = {"plan": 1, "graph": 1, "array": 1, "api": 2}
 """Of the other parameters of a room's tests one in so many is tried at last; those of other rooms take too long."""
 MEMORY = 16 << 30
 """Bytes of addresses that tests may have; the emulator of ``tests/emit`` reserves more than it uses."""
 GENERAL = ["tests/properties/test_programs.py", "tests/properties/test_functions.py", "tests/api/test_again.py"]
-BESIDE = {"engine": ["tests/array", "tests/compiled"], "graph": ["tests/array"]}
+LOOPS = ("src/numloom/device/cpu/_loops.so", "src/numloom/device/cpu/_loops_wide.so")
+"""What is compiled of all headers when the package is built."""
+BESIDE = {
+    "emit": ["tests/special", "tests/random"],
+    "engine": ["tests/array", "tests/compiled"],
+    "graph": ["tests/array"],
+}
 """What tests of a room stand elsewhere."""
 REBUILD = """
 import sys
@@ -257,7 +263,21 @@ class Copy:
     root: Path = ROOT
     known: dict[str, bool] = field(default_factory=dict)
     """Which tests pass unchanged."""
+    known_otherwise: dict[str, bool] = field(default_factory=dict)
+    """The same without the loops, or with them."""
     turns: int = 0
+    with_loops: bool = True
+
+    def keep_loops(self, keep: bool) -> None:
+        """Have the loops that the package is built with, or do all by kernels: loops would need the changed header."""
+        if keep == self.with_loops:
+            return
+        self.with_loops = keep
+        self.known, self.known_otherwise = self.known_otherwise, self.known
+        for name in LOOPS:
+            (self.tree / name).unlink(missing_ok=True)
+            if keep and (self.root / name).exists():
+                bring(self.root, self.tree, name)
 
     def start(self, stage: Stage, cache: Path, more: Sequence[str] = ()) -> subprocess.Popen[str]:
         """Begin a session of tests; without plugins but that which ends a test, since some take seconds to import."""
@@ -342,6 +362,7 @@ class Copy:
         """Try a change; `seconds` are those that sessions take unchanged."""
         begin = time.monotonic()
         near = tests_near(self.tree, mutant)
+        self.keep_loops(Path(mutant.path).parent.name != "include")
         function = around((self.tree / mutant.path).read_text(encoding="utf-8"), mutant.line)
         try:
             if not self.change(mutant):

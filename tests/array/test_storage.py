@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import numloom as nl
+from numloom.array.ndarray import node_of
 from numloom.array.storage import pin, unpin
 from numloom.base.config import config
 from numloom.engine.state import counters
+from numloom.graph.node import VIEW
 from numloom.testing import assert_bits_equal, assert_kernels
 
 
@@ -161,6 +163,86 @@ def test_elements_that_begin_anywhere_are_moved_as_bytes() -> None:
             look(x)[1:] += 3
             look(x)[[0, -1]] = 5
         assert_bits_equal(ours, host)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "F", "D"])
+def test_memory_of_others_that_begins_anywhere(dtype: str) -> None:
+    """Elements are read where they lie if that is a multiple of their size, wherever the memory begins."""
+    memory = (np.arange(400) % 251).astype("u1")
+    first = -memory.ctypes.data % 16
+    for begin in range(16):
+        host = memory[first + begin :][:200]
+        ours = nl.from_dlpack(host)
+        base = ours.storage.value
+        assert base.buffer.ptr % 16 == begin and ours.offset == 0
+        for offset in range(17):
+            part = slice(offset, offset + 160)
+            value = node_of(ours[part].view(dtype))
+            there = value.kind == VIEW and value.args[0] is base
+            aligned = (begin + offset) % np.dtype(dtype).itemsize == 0
+            assert there == aligned, (begin, offset)
+            if offset % 5 == 0 and begin % 3 == 0:
+                assert_bits_equal(ours[part].view(dtype).copy(), host[part].view(dtype).copy())
+
+
+SOURCES: dict[str, Any] = {
+    "computed": lambda xp, x: x * 1,
+    "of another dtype": lambda xp, x: x.astype("f4"),
+    "whole numbers": lambda xp, x: xp.arange(len(x)),
+    "filled": lambda xp, x: xp.full(len(x), 2.5),
+    "joined": lambda xp, x: xp.concatenate((x[:2], x[1:-1])),
+    "backwards": lambda xp, x: x[::-1],
+    "one": lambda xp, x: x[1:2] + 1,
+    "a total": lambda xp, x: x.sum(keepdims=True),
+}
+
+
+@pytest.mark.parametrize("pending", [False, True])
+@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("pinned", [False, True])
+def test_what_is_stored_is_there_whatever_it_waits_for(name: str, pending: bool, pinned: bool) -> None:
+    """Values that are written to a part, computed or not, of memory that others see or not."""
+    with config(unplanned=0 if pending else config.unplanned):
+        for count in (6, 300):
+            host, given = np.zeros((3, count)), np.arange(float(count)) + 1
+            mine, ours = nl.asarray(host), nl.asarray(given.copy())
+            if pinned:
+                pin(ours.storage)
+            kept = mine[1:].copy()
+            for turn in range(2):
+                for lib, to, x in ((np, host, given), (nl, mine, ours)):
+                    to[turn] = SOURCES[name](lib, x)
+                    to[2, ::2] = SOURCES[name](lib, x[: (count + 1) // 2])
+                    x += 1
+            assert_bits_equal(mine, host)
+            assert not kept.get().any()
+            if pinned:
+                unpin(ours.storage)
+
+
+@pytest.mark.parametrize("size", [50, 20_000, 70_000])
+@pytest.mark.parametrize("pending", [False, True])
+def test_elements_are_written_though_pending_work_reads_them(size: int, pending: bool) -> None:
+    """By numbers and by truth values, numbers and arrays, of small and of large memory."""
+    host = np.arange(float(size))
+    where, truth = np.array([3, 1, size - 1]), host % 7 == 3
+    mine, at, mask = nl.asarray(host.copy()), nl.asarray(where), nl.asarray(truth)
+
+    def write(x: Any, index: Any, value: Any) -> None:
+        x[index] = value
+
+    def add(x: Any, index: Any, value: Any) -> None:
+        x[index] += value
+
+    with config(unplanned=0 if pending else config.unplanned):
+        for change in (write, add):
+            for index, ours, values in ((where, at, np.array([7.0, 8.0, 9.0])), (truth, mask, host[truth] * 3)):
+                for value, other in ((-4.5, -4.5), (values, nl.asarray(values))):
+                    before, expected = mine * 2, host * 2
+                    change(mine, ours, other)
+                    change(host, index, value)
+                    assert_bits_equal(mine, host)
+                    assert_bits_equal(before, expected)
 
 
 def test_one_element_is_written_backwards_and_reduced_in_one_kernel() -> None:

@@ -184,6 +184,15 @@ def test_what_has_no_plan_has_none_for_other_sizes() -> None:
     assert 4 <= len(asked) < 12
 
 
+@pytest.mark.parametrize("name", ["flip", "softmax", "standard columns"])
+def test_fast_arithmetic_has_plans_of_its_own(name: str) -> None:
+    """The setting is part of what is known: texts of one are never taken for the other."""
+    device = Device("cuda")
+    for n, fast in ((300, False), (301, False), (302, True), (303, False), (304, True), (305, True), (306, False)):
+        with nl.config(fast_math=fast):
+            compared(PROGRAMS[name](F32, n, 100), device)
+
+
 def test_variants_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts that hold a row's length are made for each; what was used least recently goes."""
     made_before: dict[Any, Any] = {}
