@@ -9,8 +9,8 @@ import pytest
 
 from numloom.engine.words import UncompiledWords, new_words
 
-WAYS = [UncompiledWords, new_words]
-"""The blocks of the pure package, and those in use, which are compiled where they can be."""
+WAYS = [new_words, UncompiledWords]
+"""The blocks in use, which are compiled where they can be, and those of the pure package."""
 
 
 def test_addresses_are_stored_where_a_launch_says() -> None:

@@ -22,10 +22,10 @@ def seen(base: Node, *, code: int = F64, offset: int = 8, shape: tuple[int, ...]
 @pytest.mark.parametrize(
     ("other", "fits"),
     [
+        ({"shape": (2,)}, False),
         ({"offset": 16}, True),
         ({}, True),
         ({"strides": (16,)}, True),
-        ({"shape": (2,)}, False),
         ({"shape": (4,), "offset": 0}, False),
         ({"shape": (1, 3), "strides": (24, 8)}, False),
         ({"code": I64}, False),

@@ -48,7 +48,7 @@ def nearest_by(x: Any, y: Any, functions: int) -> Any:
     return difference.sum(-1).argmin(1)
 
 
-@pytest.mark.parametrize("width", [4, 5, 32, 64])
+@pytest.mark.parametrize("width", [32, 64, 5, 4])
 def test_what_their_elements_may_cost(width: int) -> None:
     """A loop has its work in the text once, whatever that is; what is written out is stored where it would be long."""
     x, y = nl.asarray(np.zeros((300, width))), nl.asarray(np.zeros((50, width)))
