@@ -40,27 +40,6 @@ def run_with_short_rows(array: nl.ndarray) -> int:
     return sum(step.program is not None for step in plan.steps)
 
 
-def nearest_by(x: Any, y: Any, functions: int) -> Any:
-    """Rows of differences, of so many functions of each."""
-    difference = x[:, None] - y[None]
-    for _ in range(functions):
-        difference = nl.exp(difference)
-    return difference.sum(-1).argmin(1)
-
-
-@pytest.mark.parametrize("width", [32, 64, 5, 4])
-def test_what_their_elements_may_cost(width: int) -> None:
-    """A loop has its work in the text once, whatever that is; what is written out is stored where it would be long."""
-    x, y = nl.asarray(np.zeros((300, width))), nl.asarray(np.zeros((50, width)))
-    kernels = []
-    for functions in range(9):
-        root = node_of(nearest_by(x, y, functions))
-        plan = make_plan(walk([root]).nodes, [root.number], short_rows=True)
-        kernels.append(sum(step.program is not None for step in plan.steps))
-    assert kernels == sorted(kernels) and kernels[0] == 1
-    assert kernels[-1] == (2 if width == 4 else 1)
-
-
 @pytest.mark.usefixtures("on_the_device")
 @pytest.mark.parametrize("name", WORK)
 @pytest.mark.parametrize("width", [1, 2, 3, 4, 5])
