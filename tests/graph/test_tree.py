@@ -12,7 +12,7 @@ from numloom.array.ndarray import node_of, wrap
 from numloom.base.dtypes import F64, I64
 from numloom.graph import build
 from numloom.graph.node import VIEW, Node
-from numloom.graph.tree import rebuilt
+from numloom.graph.tree import CutError, rebuilt
 
 
 def seen(base: Node, *, code: int = F64, offset: int = 8, shape: tuple[int, ...] = (3,), strides: Any = (8,)) -> Node:
@@ -50,3 +50,37 @@ def test_what_stands_for_a_view(other: dict[str, Any], fits: bool) -> None:
     begin, step = other.get("offset", 8) // 8, other.get("strides", (8,))[0] // 8
     expected = data[begin::step][:3] * 2
     np.testing.assert_array_equal(nl.function([x], wrap(found))(nl.asarray(data)).get(), expected)
+
+
+LOOKS: dict[str, tuple[Any, bool]] = {
+    "a total": (lambda x, c: float(x.sum()), True),
+    "an element": (lambda x, c: x[1].item(), True),
+    "a complex number": (lambda x, c: complex((x * 1j).sum()), True),
+    "a list": (lambda x, c: (x * 2).tolist(), True),
+    "beside others": (lambda x, c: float(c.sum() + nl.exp(x)[0]), True),
+    "a comparison": (lambda x, c: bool(x.sum() > 0), False),
+    "how many": (lambda x, c: int((x > 0).sum()), False),
+    "a place": (lambda x, c: int(x.argmax()), False),
+    "a whole number": (lambda x, c: int(x.astype(int)[0]), False),
+    "a step": (lambda x, c: float(nl.floor(x)[0]), False),
+    "of another": (lambda x, c: float(c.sum()), False),
+    "zeros": (lambda x, c: float(nl.zeros_like(x)[0]), False),
+}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_which_numbers_may_leave_what_is_differentiated(name: str) -> None:
+    """A float that depends on it would be a constant from then on; what carries no gradient anyway may be looked at."""
+    look, cut = LOOKS[name]
+    data = np.array([1.0, -2.0, 3.5])
+    other = nl.asarray(data * 2)
+
+    def cost(x: Any) -> Any:
+        look(x, other)
+        return (x * x).sum()
+
+    if cut:
+        with pytest.raises(CutError):
+            nl.grad(cost)(nl.asarray(data))
+    else:
+        np.testing.assert_array_equal(nl.grad(cost)(nl.asarray(data)).get(), 2 * data)
