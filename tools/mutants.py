@@ -367,7 +367,11 @@ class Copy:
         try:
             if not self.change(mutant):
                 return result_of(mutant, NOT_COMPILED, "", time.monotonic() - begin)
-            for stage in stages(mutant, near, self.quick, function):
+            for asked in stages(mutant, near, self.quick, function):
+                there = tuple(test for test in asked.tests if (self.tree / test).exists())
+                if not there:
+                    continue
+                stage = Stage(asked.name, there, asked.options)
                 limit = min(self.limit, PATIENCE * seconds.get(stage.name, self.limit) + START)
                 leave = [test for test, passes in self.known.items() if not passes]
                 outcome = self.session(stage, limit, leave)
