@@ -226,6 +226,12 @@ def test_lines_of_a_diff() -> None:
         (0, "3 passed", (SURVIVED, "")),
         (5, "", (SURVIVED, "")),
         (1, "F\nFAILED tests/a.py::test_b[1] - assert", (CAUGHT, "tests/a.py::test_b[1]")),
+        (
+            1,
+            "FAILED tests/a.py::test_b[a part-{'k': (2,)}] - a - b",
+            (CAUGHT, "tests/a.py::test_b[a part-{'k': (2,)}]"),
+        ),
+        (1, "FAILED tests/a.py::test_b[a part]", (CAUGHT, "tests/a.py::test_b[a part]")),
         (2, "ERROR tests/a.py - ImportError", (CAUGHT, "tests/a.py")),
         (-11, "", (CAUGHT, "exit -11")),
     ],

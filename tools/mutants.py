@@ -64,6 +64,8 @@ BESIDE = {
     "graph": ["tests/array"],
 }
 """What tests of a room stand elsewhere."""
+FAILED = r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$"
+"""How pytest tells of a test, whose name may have spaces."""
 REBUILD = """
 import sys
 sys.path.insert(0, "tools")
@@ -315,7 +317,7 @@ class Copy:
         begin = time.monotonic()
         process = self.start(stage, self.warm)
         printed, _ = process.communicate()
-        for name in re.findall(r"^(?:FAILED|ERROR) (\S+)", printed, re.MULTILINE):
+        for name in re.findall(FAILED, printed, re.MULTILINE):
             self.known[name] = False
         return Outcome(*read_session(process.returncode, printed), time.monotonic() - begin)
 
@@ -427,7 +429,7 @@ def limit_memory() -> None:
 
 def read_session(code: int, printed: str) -> tuple[str, str]:
     """Verdict of a session, and the first test that failed or how the process ended."""
-    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", printed, re.MULTILINE)
+    failed = re.search(FAILED, printed, re.MULTILINE)
     if failed:
         return CAUGHT, failed[1]
     if code in (0, 5):  # all passed, or there is none

@@ -185,66 +185,6 @@ def test_memory_of_others_that_begins_anywhere(dtype: str) -> None:
                 assert_bits_equal(ours[part].view(dtype).copy(), host[part].view(dtype).copy())
 
 
-SOURCES: dict[str, Any] = {
-    "computed": lambda xp, x: x * 1,
-    "of another dtype": lambda xp, x: x.astype("f4"),
-    "whole numbers": lambda xp, x: xp.arange(len(x)),
-    "filled": lambda xp, x: xp.full(len(x), 2.5),
-    "joined": lambda xp, x: xp.concatenate((x[:2], x[1:-1])),
-    "backwards": lambda xp, x: x[::-1],
-    "one": lambda xp, x: x[1:2] + 1,
-    "a total": lambda xp, x: x.sum(keepdims=True),
-}
-
-
-@pytest.mark.parametrize("pending", [False, True])
-@pytest.mark.parametrize("name", SOURCES)
-@pytest.mark.parametrize("pinned", [False, True])
-def test_what_is_stored_is_there_whatever_it_waits_for(name: str, pending: bool, pinned: bool) -> None:
-    """Values that are written to a part, computed or not, of memory that others see or not."""
-    with config(unplanned=0 if pending else config.unplanned):
-        for count in (6, 300):
-            host, given = np.zeros((3, count)), np.arange(float(count)) + 1
-            mine, ours = nl.asarray(host), nl.asarray(given.copy())
-            if pinned:
-                pin(ours.storage)
-            kept = mine[1:].copy()
-            for turn in range(2):
-                for lib, to, x in ((np, host, given), (nl, mine, ours)):
-                    to[turn] = SOURCES[name](lib, x)
-                    to[2, ::2] = SOURCES[name](lib, x[: (count + 1) // 2])
-                    x += 1
-            assert_bits_equal(mine, host)
-            assert not kept.get().any()
-            if pinned:
-                unpin(ours.storage)
-
-
-@pytest.mark.parametrize("size", [20_000, 50, 70_000])
-@pytest.mark.parametrize("pending", [False, True])
-def test_elements_are_written_though_pending_work_reads_them(size: int, pending: bool) -> None:
-    """By numbers and by truth values, numbers and arrays, of small and of large memory."""
-    host = np.arange(float(size))
-    where, truth = np.array([3, 1, size - 1]), host % 7 == 3
-    mine, at, mask = nl.asarray(host.copy()), nl.asarray(where), nl.asarray(truth)
-
-    def write(x: Any, index: Any, value: Any) -> None:
-        x[index] = value
-
-    def add(x: Any, index: Any, value: Any) -> None:
-        x[index] += value
-
-    with config(unplanned=0 if pending else config.unplanned):
-        for change in (write, add):
-            for index, ours, values in ((where, at, np.array([7.0, 8.0, 9.0])), (truth, mask, host[truth] * 3)):
-                for value, other in ((-4.5, -4.5), (values, nl.asarray(values))):
-                    before, expected = mine * 2, host * 2
-                    change(mine, ours, other)
-                    change(host, index, value)
-                    assert_bits_equal(mine, host)
-                    assert_bits_equal(before, expected)
-
-
 def test_one_element_is_written_backwards_and_reduced_in_one_kernel() -> None:
     x = nl.asarray(np.ones(1)) + 1
     other = x.copy()
