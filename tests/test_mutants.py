@@ -226,6 +226,12 @@ def test_lines_of_a_diff() -> None:
         (0, "3 passed", (SURVIVED, "")),
         (5, "", (SURVIVED, "")),
         (1, "F\nFAILED tests/a.py::test_b[1] - assert", (CAUGHT, "tests/a.py::test_b[1]")),
+        (
+            1,
+            "FAILED tests/a.py::test_b[a part-{'k': (2,)}] - a - b",
+            (CAUGHT, "tests/a.py::test_b[a part-{'k': (2,)}]"),
+        ),
+        (1, "FAILED tests/a.py::test_b[a part]", (CAUGHT, "tests/a.py::test_b[a part]")),
         (2, "ERROR tests/a.py - ImportError", (CAUGHT, "tests/a.py")),
         (-11, "", (CAUGHT, "exit -11")),
     ],
@@ -241,6 +247,34 @@ def test_tests_that_stand_near() -> None:
     assert near[0] == "tests/plan/test_sizes.py"
     assert len(near) <= mutants.NEAR
     assert mutants.around("class A:\n    def f(self):\n        x = 1\n", 3) == "f"
+    beside = "def outer(\n    a,\n) -> None:  # all\n    def inner():\n        pass\n\n    if a:\n        x = 1\n"
+    assert mutants.around(beside, 8) == "outer" and mutants.around(beside, 5) == "inner"
+
+
+def test_which_tests_try_a_change() -> None:
+    """Those near it, those that name its function, random programs; without haste all of its room."""
+    mutant = Mutant("src/numloom/engine/x.py", 1, "", "", "sign", 0, "")
+    quick = mutants.stages(mutant, ["tests/engine/test_x.py"], True, "_settled")
+    assert [stage.name for stage in quick] == ["near", "named", "general"]
+    assert quick[1].options == ("-k", "settled")
+    assert quick[1].tests == ("tests/engine", *mutants.BESIDE["engine"], "tests/api")
+    assert [stage.name for stage in mutants.stages(mutant, [], False, "")] == ["general", "engine"]
+    for function in ("", "at", "__init__"):  # which nobody names
+        assert "named" not in [stage.name for stage in mutants.stages(mutant, [], True, function)]
+
+
+def test_loops_are_left_out_where_their_headers_change(tmp_path: Path) -> None:
+    """What is known of tests is known of either way."""
+    root, (loops, _) = tmp_path / "root", mutants.LOOPS
+    for folder in (root, tmp_path / "tree"):
+        (folder / loops).parent.mkdir(parents=True)
+        (folder / loops).write_text("loops")
+    copy = Copy(tmp_path / "tree", 60.0, root=root)
+    copy.known["a"] = False
+    copy.keep_loops(False)
+    assert not (copy.tree / loops).exists() and copy.known == {} and (root / loops).exists()
+    copy.keep_loops(True)
+    assert (copy.tree / loops).read_text() == "loops" and copy.known == {"a": False}
 
 
 def test_what_is_built_anew(tmp_path: Path) -> None:
@@ -276,7 +310,10 @@ def small_tree(root: Path) -> Path:
     (root / "src" / "numloom" / "plan" / "small.py").write_text(
         "def small(n):\n    return n < 3\n\n\ndef count(n):\n    while n < 1:\n        n += 1\n    return True\n"
     )
-    (root / "tests" / "conftest.py").write_text("def pytest_addoption(parser):\n    parser.addoption('--part')\n")
+    (root / "tests" / "conftest.py").write_text(
+        "def pytest_addoption(parser):\n    parser.addoption('--part')\n"
+        "    parser.addoption('--telling', action='store_true')\n"
+    )
     (root / "tests" / "plan" / "test_small.py").write_text(
         "import sys\nsys.path.insert(0, 'src/numloom/plan')\nimport small\n\n\n"
         "def test_red():\n    assert False\n\n\n"

@@ -1,9 +1,11 @@
 """Whether the tests notice small changes of the sources: ``python tools/mutants.py --count 60 --seed 1``.
 
 Changes (`mutations.py`) are chosen by chance and tried one by one in a copy of the tree, each with the tests that stand
-near the changed file, then with random programs and calls again, those of its room (the folder that mirrors it), and at
-last with more parameters of these. A test that fails catches the change, as do a crash and a run without end. A
-module that others are not compiled against runs uncompiled; others are compiled anew, without optimisation.
+near the changed file, then with those of the room (the folder that mirrors it) that name the changed function, with
+random programs and calls again, all of the room, and at last with more parameters of these. What only ``make soak``
+runs is left out: a change that it alone notices survives. A test that fails catches the change, as do a crash and a
+run without end. A module that others are not compiled against runs uncompiled; others are compiled anew, without
+optimisation. Where a header of kernels is changed there are no loops that were built before.
 
 Results are kept in ``build/mutants``, so that a second call goes on. What survives needs a test, or it is told in
 ``tools/mutants_equal.txt`` why it changes nothing that a test can see.
@@ -49,13 +51,21 @@ BUSY = 4
 """So many times as long may tests take where they mostly wait for others on the machine."""
 PROGRAMS = 60
 """Random programs."""
-MORE = {"plan": 6, "graph": 6, "array": 6, "api": 6}
+MORE = {"plan": 1, "graph": 1, "array": 1, "api": 2}
 """Of the other parameters of a room's tests one in so many is tried at last; those of other rooms take too long."""
 MEMORY = 16 << 30
 """Bytes of addresses that tests may have; the emulator of ``tests/emit`` reserves more than it uses."""
 GENERAL = ["tests/properties/test_programs.py", "tests/properties/test_functions.py", "tests/api/test_again.py"]
-BESIDE = {"engine": ["tests/array"], "graph": ["tests/array"]}
+LOOPS = ("src/numloom/device/cpu/_loops.so", "src/numloom/device/cpu/_loops_wide.so")
+"""What is compiled of all headers when the package is built."""
+BESIDE = {
+    "emit": ["tests/special", "tests/random"],
+    "engine": ["tests/array", "tests/compiled"],
+    "graph": ["tests/array"],
+}
 """What tests of a room stand elsewhere."""
+FAILED = r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$"
+"""How pytest tells of a test, whose name may have spaces."""
 REBUILD = """
 import sys
 sys.path.insert(0, "tools")
@@ -117,10 +127,17 @@ def result_of(mutant: Mutant, verdict: str, by: str = "", seconds: float = 0.0) 
     )
 
 
-def stages(mutant: Mutant, near: Sequence[str], quick: bool) -> list[Stage]:
-    """The sessions that try a change, quickest first; `quick`: without whole folders."""
-    every = [*([Stage("near", tuple(near), ("--part=0",))] if near else []), *stages_of(mutant.room)]
-    return [stage for stage in every if not quick or stage.name in ("near", "general")]
+def stages(mutant: Mutant, near: Sequence[str], quick: bool, function: str = "") -> list[Stage]:
+    """The sessions that try a change, quickest first; `quick`: without whole folders.
+
+    Of the room's tests those with the name of the changed `function` in theirs run with all parameters.
+    """
+    every = [Stage("near", tuple(near), ("--part=0",))] if near else []
+    folders = tuple(dict.fromkeys((f"tests/{mutant.room}", *BESIDE.get(mutant.room, ()), "tests/api")))
+    if len(name := function.strip("_")) > 3 and not function.startswith("__"):
+        every.append(Stage("named", folders, ("-k", name)))
+    every += stages_of(mutant.room)
+    return [stage for stage in every if not quick or stage.name in ("near", "named", "general")]
 
 
 def stages_of(room: str) -> list[Stage]:
@@ -137,8 +154,11 @@ def around(source: str, line: int) -> str:
     depth = len(lines[line - 1]) - len(lines[line - 1].lstrip())
     pattern = re.compile(r"\s*(?:(?:async )?def|class|cp?def|template|inline|static|NL_\w+)\b.*?(\w+)\(?[(:]")
     for above in reversed(lines[: line - 1]):
-        if above.strip() and len(above) - len(above.lstrip()) < depth and (found := pattern.match(above)):
-            return found[1]
+        indent = len(above) - len(above.lstrip())
+        if above.strip() and indent < depth and not above.lstrip().startswith((")", "#")):
+            if found := pattern.match(above):
+                return found[1]
+            depth = indent  # Functions beside it, within the same one, are not around it.
     return ""
 
 
@@ -245,12 +265,26 @@ class Copy:
     root: Path = ROOT
     known: dict[str, bool] = field(default_factory=dict)
     """Which tests pass unchanged."""
+    known_otherwise: dict[str, bool] = field(default_factory=dict)
+    """The same without the loops, or with them."""
     turns: int = 0
+    with_loops: bool = True
+
+    def keep_loops(self, keep: bool) -> None:
+        """Have the loops that the package is built with, or do all by kernels: loops would need the changed header."""
+        if keep == self.with_loops:
+            return
+        self.with_loops = keep
+        self.known, self.known_otherwise = self.known_otherwise, self.known
+        for name in LOOPS:
+            (self.tree / name).unlink(missing_ok=True)
+            if keep and (self.root / name).exists():
+                bring(self.root, self.tree, name)
 
     def start(self, stage: Stage, cache: Path, more: Sequence[str] = ()) -> subprocess.Popen[str]:
         """Begin a session of tests; without plugins but that which ends a test, since some take seconds to import."""
         command = [sys.executable, "-m", "pytest", "-q", "-rfE", "--tb=no", "--no-header", "-p", "no:cacheprovider"]
-        command += ["-p", "pytest_timeout", "--timeout=100", *more, *stage.options, *stage.tests]
+        command += ["-p", "pytest_timeout", "--timeout=100", "--telling", *more, *stage.options, *stage.tests]
         environment = {
             **os.environ, "PYTHONPATH": str(self.tree / "src"), "NUMLOOM_CACHE_DIR": str(cache), "CI": "1",
             "NUMLOOM_TEST_AGAIN": "2", "NUMLOOM_PROGRAMS": str(PROGRAMS), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
@@ -283,7 +317,7 @@ class Copy:
         begin = time.monotonic()
         process = self.start(stage, self.warm)
         printed, _ = process.communicate()
-        for name in re.findall(r"^(?:FAILED|ERROR) (\S+)", printed, re.MULTILINE):
+        for name in re.findall(FAILED, printed, re.MULTILINE):
             self.known[name] = False
         return Outcome(*read_session(process.returncode, printed), time.monotonic() - begin)
 
@@ -330,10 +364,16 @@ class Copy:
         """Try a change; `seconds` are those that sessions take unchanged."""
         begin = time.monotonic()
         near = tests_near(self.tree, mutant)
+        self.keep_loops(Path(mutant.path).parent.name != "include")
+        function = around((self.tree / mutant.path).read_text(encoding="utf-8"), mutant.line)
         try:
             if not self.change(mutant):
                 return result_of(mutant, NOT_COMPILED, "", time.monotonic() - begin)
-            for stage in stages(mutant, near, self.quick):
+            for asked in stages(mutant, near, self.quick, function):
+                there = tuple(test for test in asked.tests if (self.tree / test).exists())
+                if not there:
+                    continue
+                stage = Stage(asked.name, there, asked.options)
                 limit = min(self.limit, PATIENCE * seconds.get(stage.name, self.limit) + START)
                 leave = [test for test, passes in self.known.items() if not passes]
                 outcome = self.session(stage, limit, leave)
@@ -344,6 +384,12 @@ class Copy:
                     self.change(mutant)
                     leave.append(outcome.failed)
                     outcome = self.session(stage, limit, leave)
+                if outcome.verdict == HANGS and stage.name not in seconds:
+                    self.restore(mutant)
+                    slow = self.session(stage, limit, leave).verdict == HANGS
+                    self.change(mutant)
+                    if slow:  # Unchanged it takes as long, which tells nothing.
+                        continue
                 if outcome.verdict != SURVIVED:
                     return result_of(mutant, outcome.verdict, outcome.failed, time.monotonic() - begin)
             return result_of(mutant, SURVIVED, "", time.monotonic() - begin)
@@ -383,7 +429,7 @@ def limit_memory() -> None:
 
 def read_session(code: int, printed: str) -> tuple[str, str]:
     """Verdict of a session, and the first test that failed or how the process ended."""
-    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", printed, re.MULTILINE)
+    failed = re.search(FAILED, printed, re.MULTILINE)
     if failed:
         return CAUGHT, failed[1]
     if code in (0, 5):  # all passed, or there is none
@@ -482,13 +528,16 @@ def table(results: Iterable[Result]) -> str:
 
 
 def time_unchanged(copy: Copy, rooms: Iterable[str]) -> dict[str, float]:
-    """Seconds that the sessions of the rooms take unchanged; what fails then is left out."""
+    """Seconds that the sessions of the rooms take unchanged; what fails then is left out.
+
+    A quick copy runs none of whole folders.
+    """
     kept = copy.tree.parent / "unchanged.json"
     seconds: dict[str, float]
     seconds, failing = json.loads(kept.read_text()) if kept.exists() else ({}, [])
     copy.known |= dict.fromkeys(failing, False)
     for stage in dict.fromkeys(stage for room in rooms for stage in stages_of(room)):
-        if stage.name not in seconds:
+        if stage.name not in seconds and (stage.name == "general" or not copy.quick):
             first = copy.unchanged(stage)
             if first.verdict == CAUGHT and "::" not in first.failed:
                 sys.exit(f"{stage.name}: the tests end with {first.failed} though nothing is changed")

@@ -86,3 +86,37 @@ def test_members_come_and_go() -> None:
     assert (x.twice().tolist(), x.thrice.tolist()) == ([0, 2, 4], [0, 3, 6])
     bind(**before)
     assert not hasattr(x, "twice") and not hasattr(nl.ndarray, "thrice")
+
+
+PARTS: list[Any] = [
+    lambda x: x[1:3], lambda x: x[4:6], lambda x: x, lambda x: x[::2], lambda x: x[5:3:-1], lambda x: x[:, :3],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("write", [
+    lambda xp, x: xp.put(x, [0, 2], [7, 8]), lambda xp, x: x.sort(axis=0), lambda xp, x: xp.fill_diagonal(x, 9),
+    lambda xp, x: xp.putmask(x, x > 20, -1), lambda xp, x: x.__setitem__(np.array([1, 0]), x[0] * 2),
+    lambda xp, x: xp.add.at(x, np.array([0, 0]), 5),
+])  # fmt: skip
+def test_writes_to_parts_go_where_the_part_lies(write: Any) -> None:
+    """Parts of one dtype and shape that begin elsewhere, one after the other and again: what is known is of each."""
+    for dtype in ("f8", "i4"):
+        for part in PARTS * 3:
+            host = np.arange(48)[::-1].reshape(8, 6).astype(dtype)
+            mine = nl.asarray(host.copy())
+            write(np, part(host))
+            write(nl, part(mine))
+            np.testing.assert_array_equal(mine.get(), host)
+
+
+@pytest.mark.parametrize("name", ["outer", "kron", "matmul", "dot", "inner", "vdot"])
+def test_products_keep_the_order_of_their_operands(name: str) -> None:
+    """Whichever of the two is an array of ours, and in each call again."""
+    first, second = np.array([[1.0, 2.0, -3.0], [0.5, 4.0, 5.0], [7.0, -1.0, 2.0]]), np.arange(9.0).reshape(3, 3) - 2
+    left = first + 1j if name == "vdot" else first
+    for _ in range(4):
+        for one, other in ((left, second), (left[1], second[0])):
+            expected = getattr(np, name)(one, other)
+            for a in (nl.asarray(one), one.tolist()):
+                for b in (nl.asarray(other), other.tolist()):
+                    np.testing.assert_allclose(nl.asnumpy(getattr(nl, name)(a, b)), expected, rtol=1e-15)

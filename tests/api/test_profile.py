@@ -13,6 +13,7 @@ import numpy
 import pytest
 
 import numloom as np
+from numloom.array.ndarray import node_of
 from numloom.device import registry
 from numloom.engine import profiling
 from numloom.engine.profiling import OF_DEVICE, ProfileRecorder
@@ -131,6 +132,22 @@ def test_a_profile_goes_on_where_it_is_entered_again() -> None:
             np.sort(np.arange(3000.0)).get()
     rows = [row for row in found.by_node() if row.name == "routine: sort"]
     assert len(rows) == 1 and rows[0].calls == 2
+
+
+def test_what_is_recorded_within_runs_within() -> None:
+    """Work that nobody has asked for by the end belongs to the profile that it was recorded in."""
+    x = np.asarray(numpy.arange(300_000.0))
+    np.evaluate(x)
+    for _ in range(2):
+        with np.config(unplanned=0, cpu_compile="wait"), np.profile() as found:
+            y = np.exp(-x) + 2
+            assert node_of(y).buffer is None
+        assert node_of(y).buffer is not None
+        (row,) = [row for row in found.by_class() if row.name.partition(" (")[0] == "kernel"]
+        assert row.calls == 1
+        with np.profile() as after:
+            y.get()
+        assert "kernel" not in {row.name.partition(" (")[0] for row in after.by_class()}
 
 
 def test_two_at_once_are_refused_and_errors_end_it() -> None:

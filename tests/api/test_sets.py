@@ -68,3 +68,14 @@ def test_dtypes(dtype: Any) -> None:
     values = (np.arange(40) * 7 % 11).astype(dtype)
     assert_array_equal(nl.unique(nl.asarray(values)), np.unique(values), strict=True)
     assert_array_equal(nl.isin(nl.asarray(values), values[:3]), np.isin(values, values[:3]), strict=True)
+
+
+@pytest.mark.parametrize("shape", [(3, 0), (0, 3), (0, 0), (2, 0, 3), (4, 3), (1, 3)])
+def test_parts_along_an_axis_however_many_elements_they_have(shape: tuple[int, ...]) -> None:
+    """Values, places, numbers of each, their dtypes and their shapes, also where parts have no elements."""
+    host = np.arange(float(np.prod(shape))).reshape(shape) % 4
+    for axis in range(host.ndim):
+        asked = {"return_index": True, "return_inverse": True, "return_counts": True, "axis": axis}
+        for found, expected in zip(nl.unique(nl.asarray(host), **asked), np.unique(host, **asked), strict=True):
+            assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+            np.testing.assert_array_equal(found.get(), expected)

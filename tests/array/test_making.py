@@ -111,6 +111,21 @@ def test_numbered(arguments: tuple[Any, ...]) -> None:
         assert nl.arange(*arguments).tolist() == np.arange(*arguments).tolist()
 
 
+@pytest.mark.parametrize("arguments", [(3,), (1, 5), (2.5,), (0, 7, 2), (0,)], ids=str)
+def test_where_and_like_what(arguments: tuple[Any, ...]) -> None:
+    """Neither is overlooked, whether numbers are made at once or not."""
+    for device in (None, "auto", nl.zeros(1).device):
+        same(nl.arange(*arguments, device=device), np.arange(*arguments))
+    same(nl.arange(*arguments, like=np.zeros(2)), np.arange(*arguments))
+    with pytest.raises(ValueError, match="no device"):
+        nl.arange(*arguments, device="elsewhere")
+    for wrong in (5, [1.0], "f8"):
+        with pytest.raises(TypeError, match="like"):
+            np.arange(*arguments, like=wrong)
+        with pytest.raises(TypeError, match="like"):
+            nl.arange(*arguments, like=wrong)
+
+
 def test_numbered_far_away() -> None:
     for first in (2**53 - 2, -(2**53), 2**62, -(2**63)):
         same(nl.arange(first, first + 3), np.arange(first, first + 3))

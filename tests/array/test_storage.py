@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import numloom as nl
+from numloom.array.ndarray import node_of
 from numloom.array.storage import pin, unpin
 from numloom.base.config import config
 from numloom.engine.state import counters
+from numloom.graph.node import VIEW
 from numloom.testing import assert_bits_equal, assert_kernels
 
 
@@ -161,6 +163,26 @@ def test_elements_that_begin_anywhere_are_moved_as_bytes() -> None:
             look(x)[1:] += 3
             look(x)[[0, -1]] = 5
         assert_bits_equal(ours, host)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "F", "D"])
+def test_memory_of_others_that_begins_anywhere(dtype: str) -> None:
+    """Elements are read where they lie if that is a multiple of their size, wherever the memory begins."""
+    memory = (np.arange(400) % 251).astype("u1")
+    first = -memory.ctypes.data % 16
+    for begin in range(16):
+        host = memory[first + begin :][:200]
+        ours = nl.from_dlpack(host)
+        base = ours.storage.value
+        assert base.buffer.ptr % 16 == begin and ours.offset == 0
+        for offset in range(17):
+            part = slice(offset, offset + 160)
+            value = node_of(ours[part].view(dtype))
+            there = value.kind == VIEW and value.args[0] is base
+            aligned = (begin + offset) % np.dtype(dtype).itemsize == 0
+            assert there == aligned, (begin, offset)
+            if offset % 5 == 0 and begin % 3 == 0:
+                assert_bits_equal(ours[part].view(dtype).copy(), host[part].view(dtype).copy())
 
 
 def test_one_element_is_written_backwards_and_reduced_in_one_kernel() -> None:

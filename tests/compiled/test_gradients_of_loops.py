@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import numloom as nl
-from numloom.array.ndarray import node_of
+from numloom.array.ndarray import node_of, wrap
+from numloom.base.dtypes import code_of
 from numloom.compiled import control, gradient_of_loops
-from numloom.compiled.gradient_loops import is_loop
+from numloom.compiled.gradient_loops import _seen, is_loop
+from numloom.graph import build
 from numloom.graph.tree import tree_nodes
 
 STEPS = 37
@@ -321,6 +323,30 @@ def test_trees_do_not_grow_with_steps(name: str) -> None:
         if others == [first, first]:
             return
     assert others == [first, first]
+
+
+@pytest.mark.parametrize(("dtype", "inner"), [("c16", "f8"), ("c8", "f4"), ("f8", "i8"), ("i4", "f4")])
+def test_what_views_of_a_loops_memory_see(dtype: str, inner: str) -> None:
+    """Whole results, rows and columns of them, and their bytes as other numbers: what NumPy sees in that memory."""
+    rng, size, last = np.random.default_rng(1), np.dtype(dtype).itemsize, 256
+    hosts = {0: rng.integers(-9, 9, (3, 4)).astype(dtype), last: rng.standard_normal(12)}
+    memory = np.zeros(last + 96, "u1")
+    for begin, host in hosts.items():
+        memory[begin : begin + host.nbytes] = host.reshape(-1).view("u1")
+    results = {begin: node_of(nl.asarray(host)) for begin, host in hosts.items()}
+    layouts: list[tuple[str, int, tuple[int, ...], tuple[int, ...]]] = [
+        (dtype, 0, (3, 4), (4 * size, size)), (dtype, 0, (2, 4), (4 * size, size)),
+        (dtype, size, (3, 3), (4 * size, size)),
+        (dtype, 0, (3, 4), (0, size)), (dtype, 0, (4, 3), (size, 4 * size)), (dtype, 4 * size, (4,), (size,)),
+        ("f8", last, (12,), (8,)), ("f8", last, (12,), (0,)), ("f8", last + 8, (5,), (16,)),
+    ]  # fmt: skip
+    # Parts of complex numbers lie as these do.
+    layouts += [(inner, begin, (3, 4), (4 * size, size)) for begin in range(0, size, np.dtype(inner).itemsize)]
+    loop = node_of(nl.asarray(memory))
+    for seen, offset, shape, strides in layouts:
+        found = nl.asnumpy(wrap(_seen(build.view(loop, code_of(seen), offset, shape, strides), results)))
+        expected = np.ndarray(shape, seen, memory.data, offset, strides)
+        assert found.dtype == expected.dtype and found.tobytes() == expected.tobytes()
 
 
 SECOND = ["scan_rows", "product", "by_number", "shifted", "several", "decided", "parts_of_results", "table", "reduced",

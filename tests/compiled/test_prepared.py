@@ -269,6 +269,27 @@ def test_equal_results_know_of_each_other() -> None:
         assert is_prepared(function)
 
 
+@pytest.mark.parametrize("places", ["abb", "aa", "abab", "abcbac", "abBb", "aABbaB"])
+def test_which_results_are_equal(places: str) -> None:
+    """Equal letters are one value: a write to one result changes none of the others; capitals are views of the same."""
+    x = nl.symbol("x", (300,))
+    values = {"a": x * 2, "b": x + 1, "c": x - 5}
+    values |= {letter.upper(): value[::-1] for letter, value in values.items()}
+    function = nl.function([x], [values[letter] for letter in places])
+    given = np.arange(300.0)
+    expected = {"a": given * 2, "b": given + 1, "c": given - 5}
+    expected |= {letter.upper(): value[::-1] for letter, value in expected.items()}
+    for _ in range(4 * FIRST):
+        found = function(nl.asarray(given))
+        for number, one in enumerate(found):
+            one[:2] = -7.0 - number
+        for number, (one, letter) in enumerate(zip(found, places, strict=True)):
+            assert one[:2].tolist() == [-7.0 - number] * 2
+            np.testing.assert_array_equal(one.get()[2:], expected[letter][2:])
+    if current().name != "reference" and nl.config.executor != "reference":
+        assert is_prepared(function)
+
+
 def mlp(xp: Any, x: Any, w: Any, v: Any) -> Any:
     """Products, whose operands are turned, between kernels."""
     hidden = xp.tanh(x @ w)
@@ -315,6 +336,39 @@ def test_routines(body: Any, shape: tuple[int, int, int]) -> None:
     with nl.config(verify=True):
         for one, other in zip(function(*kept[0][2]), kept[0][1], strict=True):
             np.testing.assert_allclose(one.get(), other, rtol=1e-8, atol=1e-8)
+
+
+def turned(xp: Any, x: Any, steps: Any) -> Any:
+    """A loop whose state lies in another order after each step."""
+    return steps(37, lambda k, s: xp.tanh(s * 0.9 + k).T, x)
+
+
+def sorted_in_steps(xp: Any, x: Any, steps: Any) -> Any:
+    """A loop of routines."""
+    return steps(37, lambda k, s: xp.sort(s, axis=0) * 0.9 + s.mean() + k, x)
+
+
+@pytest.mark.parametrize("body", [turned, sorted_in_steps], ids=lambda body: body.__name__)
+def test_loops(body: Any) -> None:
+    """A loop is one thing of the call, whether its steps are recorded one by one or not."""
+    x = nl.symbol("x", (3, 3))
+    function = nl.function([x], [body(nl, x * 2, lambda n, step, s: nl.fori_loop(0, n, step, s)) * x, x + 1])
+
+    def in_steps(n: int, step: Any, state: Any) -> Any:
+        for k in range(n):
+            state = step(k, state)
+        return state
+
+    rng = np.random.default_rng(2)
+    kept = []
+    for _ in range(5 * FIRST):
+        given = rng.standard_normal((3, 3))
+        kept.append((function(nl.asarray(given)), [body(np, given * 2, in_steps) * given, given + 1]))
+    for found, expected in kept:  # Each call's results are its own.
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one.get(), other, rtol=1e-10)
+    if current().name != "reference" and nl.config.executor != "reference":
+        assert is_prepared(function)
 
 
 def test_errors_of_routines_that_are_prepared() -> None:

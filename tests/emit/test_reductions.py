@@ -382,17 +382,19 @@ def test_rows_whose_elements_may_be_taken_twice(code: int, names: tuple[str, ...
 
 @pytest.mark.parametrize("code", [C64, C128])
 def test_positions_of_complex_numbers_in_rows(code: int) -> None:
-    """Equal real parts, equal numbers, NaN in either part, infinities."""
+    """Equal real parts, equal numbers, NaN in either part, also where the others there are no extremes, infinities."""
     rng = np.random.default_rng(code)
     for count in (17, 64, 65, 129, 300, 1100):
-        case = reduction_of_memory((9, count), 1, True, ("argmax", "argmin"), code)
-        rows = case.memory[0].reshape(9, count)
+        case = reduction_of_memory((11, count), 1, True, ("argmax", "argmin"), code)
+        rows = case.memory[0].reshape(11, count)
         rows[:] = rng.integers(-3, 4, rows.shape) + 1j * rng.integers(-3, 4, rows.shape)
         rows[0] = 1 + 2j
         rows[1] = rng.normal(size=count) + 1j * rng.normal(size=count)
         rows[2, [0, count - 1]], rows[3, count - 1] = complex(5, -9), complex(3, 99)
         rows[4, [count // 2, count - 1]] = complex(1, np.nan), complex(np.nan, 1)
         rows[5, 0], rows[6, 3], rows[7, count - 2] = complex(np.nan, 0), complex(np.inf, 1), complex(-np.inf, 1)
+        rows[8:, [0, 1]] = 1000, -1000
+        rows[8, count - 1], rows[9, count - 2], rows[10, [2, count - 3]] = complex(1, np.nan), complex(np.nan, 1), 7
         for found, wanted in zip(run_host(case).memory[1:], expected(case).memory[1:], strict=True):
             assert found.tolist() == wanted.tolist(), count
 

@@ -12,6 +12,7 @@ import numloom as nl
 from numloom.api.calling import traced
 from numloom.array.ndarray import node_of
 from numloom.device import registry
+from numloom.graph.replay import end, start
 
 PACKAGE = Path(nl.__file__).parent
 OPEN = ("device", "engine/look.py", "engine/doubts.py")
@@ -86,3 +87,18 @@ def test_every_look_ends_what_is_learned(way: str | None) -> None:
         x = nl.arange(4.0) * (turn + 2)
         assert function(x).tolist() == [0, *[-k * (turn + 2.0) for k in (1, 2, 3)]]
     assert len(ran) == 6 if way else len(ran) < 6  # a call without a look is learned
+
+
+@pytest.mark.parametrize("value", [2.5, float("inf"), 3, -7, True, False])
+def test_numbers_of_constants_need_no_look(value: float) -> None:
+    """What a filled array holds is known: a call that asks for it is learned, and what waits goes on waiting."""
+    with nl.config(unplanned=0):
+        filled = nl.full(40_000, value)
+        waiting = nl.asarray(np.arange(9.0)) + 1
+        recorder = start(None, [node_of(filled)], False)
+        try:
+            found = filled[3].item()
+            assert type(found) is type(value) and found == value
+            assert not recorder.lost and node_of(waiting).buffer is None
+        finally:
+            end(recorder)

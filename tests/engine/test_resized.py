@@ -127,7 +127,8 @@ def compared(outputs: Any, device: Device) -> None:
     made = make_plan(found.nodes, [root.number for root in roots], short_rows=device.short_rows, cluster=device.cluster)
     plan = resized.plan_of(found, roots, device)  # type: ignore[arg-type]
     assert plan is not None
-    assert described(plan) == described(ReadyPlan(made, device, found.second))
+    same = described(plan) == described(ReadyPlan(made, device, found.second))
+    assert same  # What is told of a failure must not print values, whose memory is none.
 
 
 @pytest.mark.parametrize("device", [Device("null"), Device("cuda")], ids=["null", "cuda"])
@@ -182,6 +183,15 @@ def test_what_has_no_plan_has_none_for_other_sizes() -> None:
             plan = resized.plan_of(walk(roots), roots, device, change)  # type: ignore[arg-type]
             assert (plan is not None) == (n <= most), name
     assert 4 <= len(asked) < 12
+
+
+@pytest.mark.parametrize("name", ["flip", "softmax", "standard columns"])
+def test_fast_arithmetic_has_plans_of_its_own(name: str) -> None:
+    """The setting is part of what is known: texts of one are never taken for the other."""
+    device = Device("cuda")
+    for n, fast in ((300, False), (301, False), (302, True), (303, False), (304, True), (305, True), (306, False)):
+        with nl.config(fast_math=fast):
+            compared(PROGRAMS[name](F32, n, 100), device)
 
 
 def test_variants_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

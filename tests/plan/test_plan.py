@@ -16,6 +16,7 @@ from numloom.graph.layout import c_strides
 from numloom.graph.node import Node, hold, register, unhold
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.reductions import REDUCTIONS
+from numloom.plan.group import MAX_OUTPUTS
 from numloom.plan.plan import make_plan
 from numloom.plan.program import Program
 from numloom.plan.step import Plan, Step
@@ -413,6 +414,16 @@ def test_many_inputs_are_several_kernels() -> None:
     plan = planned(total)
     assert plan.kernels >= 5
     assert all(step.program is not None and len(step.program.operands) <= 64 for step in plan.steps)
+
+
+@pytest.mark.parametrize("count", [9, 1, 7, 8, 16, 17, 40])
+def test_many_results_are_several_kernels(count: int, held: Any) -> None:
+    """Kernels write up to so many values of the same input, and no fewer than that where there are more."""
+    x = leaf(1000)
+    plan = planned(*[held(op("add", x, float(number))) for number in range(count)])
+    written = [sum(operand.written for operand in step.program.operands) for step in plan.steps if step.program]
+    assert sum(written) == count and max(written) == min(count, MAX_OUTPUTS)
+    assert len(written) == -(-count // MAX_OUTPUTS)
 
 
 def test_nothing_is_computed_for_empty_values() -> None:

@@ -40,7 +40,8 @@ FUNCTIONS: list[Callable[[int, int, int], Any]] = [
     lambda a, b, c: (a // b if b else -1, divmod(c, 3), 100 // max(a, 1), 17 % max(c, 1), a % 1, a // 1),
     lambda a, b, c: sorted([a, b, c, 5]),
     lambda a, b, c: (min(a, b, 9), max(c, 4), a if a else b, [k for k in (a, b, c) if k > 8]),
-    lambda a, b, c: (1 << max(a - 1, 0).bit_length(), a & 15, (b | 3) >> 1, c << 2, 0 << a),
+    lambda a, b, c: (1 << max(a - 1, 0).bit_length(), a & 15, (b | 3) >> 1, c << 2, 0 << a, 9 & b, 8 | c, c - 3),
+    lambda a, b, c: (a - 2 * b, 5 - a, (3 - b) * (2 - c), -(-a // 4), 1 / (c + 1), divmod(50, b + 1), 2 - a > b),
     lambda a, b, c: (f"{a} of {b:03d}" if a < 6 else "many", c),
     lambda a, b, c: ([0] * min(a, 9), list(range(min(b, 4))), [10, 20, 30][min(c, 2)]),
     lambda a, b, c: ({(a, 1): "x", (b, 1): "y", (0, 1): "z"}.get((c, 1)), len({a, b, c, 0, 1})),
@@ -74,6 +75,16 @@ def test_a_tape_gives_what_the_function_gives(function: Any, first: Any, second:
                 assert settled(traced, values) == settled(function(*sizes), [])
     assert held[0] and held[1]
     assert held[2] == held[3]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_sizes_hold_what_was_computed(function: Any) -> None:
+    """What a plan is made by, before anything is played: the numbers themselves, in every computation."""
+    for sizes in ((7, 3, 12), (3, 40, 5), (0, 1, 2), (30, 30, 1), (13, 9, 17)):
+        trace = GuardTrace(sizes)
+        traced = function(*(trace.size(k) for k in range(3)))
+        assert [size.value for size in _sizes(traced)] == [trace.values[size.slot] for size in _sizes(traced)]
+        assert settled(traced, trace.values) == settled(function(*sizes), [])
 
 
 def _sizes(thing: Any) -> list[Any]:

@@ -92,7 +92,7 @@ def _seen(node: Node, results: dict[int, Node]) -> Node:
     """What a view of a loop's bytes sees, of the result that lies there."""
     offset = max(at for at in results if at <= node.attr)
     result = results[offset]
-    if (node.attr, node.shape, node.strides) == (offset, result.shape, result.strides):
+    if (node.attr, node.code, node.shape, node.strides) == (offset, result.code, result.shape, result.strides):
         return result
     with recording():
         return view(result, node.code, node.attr - offset, node.shape, node.strides)
