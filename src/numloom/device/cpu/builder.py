@@ -19,6 +19,7 @@ from numloom.base.config import config
 from numloom.base.errors import CompileError, DeviceError, MissingDependencyError, untraced
 from numloom.base.forking import BUILDING, anew, held
 from numloom.base.progress import COMPILING, Line, look
+from numloom.base.threads import begin
 from numloom.device.cache import DiskCache, key_of, shared
 from numloom.device.cpu.compiler import MEND, Compiler, find, load, require
 from numloom.device.cpu.process import end
@@ -229,7 +230,7 @@ class Builder:
             if self._thread is None:
                 thread = threading.Thread(target=self._work, name="numloom-compile", daemon=True)
                 try:
-                    thread.start()
+                    begin(thread)
                 except RuntimeError:  # The system lets us have no thread now.
                     self._waiting.remove(kernel)
                     kernel.queued = False

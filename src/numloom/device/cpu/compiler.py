@@ -42,6 +42,7 @@ WANTED = (
     "-fno-asynchronous-unwind-tables",
     "-fno-isolate-erroneous-paths-dereference",
     "-fno-stack-protector",
+    "-fstack-clash-protection",
     "-w",
     "-pipe",
 )
