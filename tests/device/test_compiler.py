@@ -13,12 +13,13 @@ import warnings
 
 import pytest
 
-from numloom.base.errors import CompileError, MissingDependencyError
+from numloom.base.errors import CompileError, DeviceError, MissingDependencyError
 from numloom.device import temporary
-from numloom.device.cache import DiskCache
+from numloom.device.cache import DiskCache, key_of
 from numloom.device.cpu import compiler as module
 from numloom.device.cpu.builder import Builder
 from numloom.device.cpu.process import Process
+from numloom.device.cpu.simt.elf import is_whole
 
 REAL = list(module.candidates())
 pytestmark = pytest.mark.skipif(os.name != "posix" or not REAL, reason="no C++ compiler, or no shell")
@@ -59,14 +60,135 @@ def alone(monkeypatch, command):
     monkeypatch.setattr(module, "candidates", lambda: [(command,)])
 
 
+# ---------------------------------------------------------------- what is no matter of the text
+
+ARMED = 'if [ -e "$N.ARMED" ]; then rm -f "$N.ARMED$ONCE"; {}; fi\nexec "$REAL" "$@"'
+"""A compiler that works until there is a file, which it removes."""
+CUT = '"$REAL" "$@"; while [ "$1" != -o ]; do shift; done; head -c 3000 "$2" > "$2.cut"; mv "$2.cut" "$2"; exit 0'
+TROUBLES = {
+    "kill -KILL $$": r"did not get through, 2 times: it was ended by signal 9",
+    "kill -BUS $$": r"it was ended by signal 7",
+    'echo "c++: fatal error: Killed signal terminated program cc1plus"; exit 1': "Killed signal terminated",
+    'echo "as: kernel.so: No space left on device"; exit 1': "No space left on device",
+    'echo "cc1plus: out of memory allocating 65536 bytes"; exit 1': "out of memory allocating",
+    CUT: "a library that is cut short, 2 times",
+}
+
+
+@pytest.fixture
+def troubled(tmp_path, builders, monkeypatch, request):
+    """A builder whose compiler is in trouble from now on, or (the second parameter) once."""
+    trouble, once = request.param
+    text = ARMED.replace("$ONCE", "" if once else ".no").format(trouble)
+    alone(monkeypatch, script(tmp_path, text))
+    builder = builders()
+    assert builder.compiler is not None
+    (tmp_path / "count.ARMED").touch()
+    (tmp_path / "count").unlink()
+    return builder
+
+
+@pytest.mark.parametrize("troubled", [(trouble, True) for trouble in TROUBLES], indirect=True)
+def test_a_compiler_that_is_kept_from_its_work_is_run_once_more(troubled, tmp_path):
+    assert troubled.kernel(TEXT, "k", wait=True).ready
+    assert tries(tmp_path) == 2
+
+
+@pytest.mark.parametrize("troubled", [(trouble, False) for trouble in TROUBLES], indirect=True)
+def test_trouble_is_told_and_never_remembered(troubled, tmp_path, request):
+    cause = TROUBLES[request.node.callspec.params["troubled"][0]]
+    with pytest.raises(DeviceError, match=rf"could not be compiled.*{cause}.*TMPDIR.*tries again") as raised:
+        troubled.kernel(TEXT, "k", wait=True)
+    assert not isinstance(raised.value, CompileError) and tries(tmp_path) == 2
+    (tmp_path / "count.ARMED").unlink()
+    assert troubled.kernel(TEXT, "k", wait=True).ready
+
+
+@pytest.mark.parametrize("troubled", [("kill -KILL $$", False)], indirect=True)
+def test_trouble_in_the_background_is_told_as_what_it_is(troubled, tmp_path):
+    kernel = troubled.kernel(TEXT, "k", wait=False)
+    with pytest.warns(RuntimeWarning, match="slower loops do the work of a kernel: .*ended by signal 9"):
+        assert troubled.drain(60)
+        deadline = time.monotonic() + 10
+        while not kernel.error and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(0.2)
+    (tmp_path / "count.ARMED").unlink()
+    troubled.kernel(TEXT, "k", wait=False)
+    assert troubled.drain(60) and kernel.ready
+
+
+def test_a_text_that_quotes_trouble_is_refused(builders):
+    with pytest.raises(CompileError, match="No space left on device"):
+        builders().kernel("#error No space left on device\n", "k", wait=True)
+
+
+def test_a_cut_library_is_no_library(tmp_path):
+    content = module.find().compile(TEXT)
+    assert is_whole(content) and is_whole(b"") and is_whole(b"text")
+    assert not any(is_whole(content[:size]) for size in (6, 63, 64, 3000, len(content) - 1))
+    (tmp_path / "cut").write_bytes(content[:3000])
+    program = "import sys; from numloom.device.cpu.compiler import load; load(open(sys.argv[1], 'rb').read())"
+    ended = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "cut")], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 1 and "the library is cut short" in ended.stderr
+
+
+def test_a_cut_library_in_the_cache_is_compiled_anew(builders, cache):
+    first = builders()
+    content = first.compiler.compile(TEXT)
+    key = key_of(TEXT, first.compiler.identity)
+    cache.put(key, content[:3000], first.compiler.identity)
+    assert first.kernel(TEXT, "k", wait=True).ready and first.compiles == 1
+    assert len(cache.get(key, first.compiler.identity)) > 3000
+
+
+@pytest.mark.parametrize("mode", ["wait", "background"])
+@pytest.mark.parametrize("trouble", ["kill -KILL $$", 'echo "as: k.so: No space left on device"; exit 1'])
+def test_slower_loops_do_the_work_meanwhile(mode, trouble, tmp_path):
+    program = """
+import warnings, numpy, numloom as np
+np.config.unplanned = 0
+x = numpy.linspace(0, 1, 1000)
+import numloom.device.registry as registry
+assert registry.current().compiles
+open(COUNT + ".ARMED", "w").close()
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    y = np.asarray(x)
+    numpy.testing.assert_allclose((np.sqrt(y) * y + 3).get(), numpy.sqrt(x) * x + 3)
+    if MODE == "wait":
+        assert any("slower loops do the work of a kernel" in str(one.message) for one in told), told
+K = np.ElementwiseKernel("T x", "T y", "y = x + 1", "k")
+try:
+    K(np.ones(3)).get()
+except np.DeviceError as error:
+    assert not isinstance(error, np.CompileError)
+    print("named")
+"""
+    text = ARMED.replace("$ONCE", ".no").format(trouble)
+    program = f"COUNT, MODE = {str(tmp_path / 'count')!r}, {mode!r}\n{program}"
+    environment = {
+        **os.environ,
+        "CXX": script(tmp_path, text),
+        "NUMLOOM_CACHE_DIR": str(tmp_path / "kernels"),
+        "NUMLOOM_CPU_COMPILE": mode,
+    }
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False
+    )
+    assert ended.stdout == "named\n", ended.stderr
+
+
 # ---------------------------------------------------------------- the probe
 
 ONCE = 'if [ -e "$N.ok" ]; then exec "$REAL" "$@"; fi'
 
 
 @pytest.mark.parametrize("trouble, cause", [
-    ("kill -KILL $$", "exit status -9"),
-    ("kill -TERM $$", "exit status -15"),
+    ("kill -KILL $$", "ended by signal 9"),
+    ("kill -TERM $$", "ended by signal 15"),
     ('echo "kernel0.cpp: fatal error: No space left on device" >&2; exit 1', "No space left on device"),
     ("exit 1", "exit status 1"),
     ("exit 0", "No such file"),  # says yes and makes nothing

@@ -10,6 +10,7 @@ from numloom.graph.replay cimport RecordedTrace, RecordedTraces, replay_one, fin
 
 
 cdef int BOOL, F64
+cdef int DEEPEST
 cdef object _SAME_KIND, _ANY, _ARRAY, _PART
 cdef bint _verify
 
@@ -63,14 +64,14 @@ cdef class Endings:
 cdef bint _is_plain(object axis) except -1
 
 @cython.locals(notes=list, kind=object)
-cpdef object noted(object values, list arrays)
+cpdef object noted(object values, list arrays, int depth=*)
 cdef RecordedTrace _found(Plain plain, object given, list operands)
 @cython.locals(operands=list, recorded=RecordedTrace, array=ndarray, node=Node)
 cdef object _compose(Plain plain, object given, tuple arrays, tuple args, dict options)
 @cython.locals(storage=Storage, arrays=list, operands=list, value=Node, array=ndarray, recorded=RecordedTrace)
 cdef bint _rewritten(Plain plain, ndarray target, tuple args, dict options) except -1
 @cython.locals(parts=list)
-cpdef object frozen(object given)
+cpdef object frozen(object given, int depth=*)
 
 @cython.locals(operands=list, recorded=RecordedTrace, traces=RecordedTraces, keep=cython.bint, given=ndarray, node=Node, operand=Node, result=ndarray)
 cpdef object reduce_fast(Plain function, object array, object axis, object keepdims)

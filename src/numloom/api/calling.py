@@ -21,6 +21,7 @@ from numloom.array.ndarray import apply1, apply2, ndarray, node_of, operated, re
 from numloom.array.storage import put, write
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL, F64, KINDS
+from numloom.base.nesting import DEEPEST
 from numloom.base.tracebacks import public
 from numloom.device.registry import current
 from numloom.engine.evaluate import after_record
@@ -459,7 +460,7 @@ def _general(plain: Plain, target: Any, args: tuple[Any, ...], options: dict[str
     return memory(target, storage_of(target).value)
 
 
-def noted(values: Any, arrays: list[Any]) -> Any:
+def noted(values: Any, arrays: list[Any], depth: int = 0) -> Any:
     """Arguments as what traces are found by, None where one is not plain; arrays of ours are added to a list.
 
     Different ones are equal nowhere: not True and 1, not 2 and 2.0, not a list and a tuple.
@@ -479,7 +480,7 @@ def noted(values: Any, arrays: list[Any]) -> Any:
         elif kind is bool:
             notes.append((bool, value))
         elif kind is tuple or kind is list:
-            parts = noted(value, arrays)
+            parts = noted(value, arrays, depth + 1) if depth < DEEPEST else None
             if parts is None:
                 return None
             notes.append(parts if kind is tuple else (list, parts))  # No part is a type.
@@ -609,7 +610,7 @@ def is_whole(array: Any) -> bool:
     return whole and array._shape == node.shape and array._strides == node.strides
 
 
-def frozen(given: Any) -> Any:
+def frozen(given: Any, depth: int = 0) -> Any:
     """Arguments as what `compose_fast` compares: integers, text, None, and lists of such; NotImplemented for others.
 
     Different ones of these are equal nowhere, as True and 1 or 2 and 2.0 are.
@@ -623,7 +624,7 @@ def frozen(given: Any) -> Any:
     for part in given:
         kind = type(part)
         if kind is not int and kind is not str and part is not None:
-            part = frozen(part)
+            part = frozen(part, depth + 1) if depth < DEEPEST else NotImplemented
             if part is NotImplemented:
                 return part
         parts.append(part)

@@ -24,6 +24,7 @@ from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, store_result, wrap
 from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
 from numloom.base.integers import as_integer
+from numloom.base.nesting import deeper
 from numloom.engine.routines import empty as empty_leaf
 from numloom.graph import build
 from numloom.graph.layout import (
@@ -295,7 +296,7 @@ def block(arrays: Any) -> Array:
     return result if depth else result.copy()
 
 
-def _block_depth(item: Any) -> int:
+def _block_depth(item: Any, level: int = 0) -> int:
     if isinstance(item, tuple):
         raise TypeError(
             "arrays is a tuple. Only lists can be used to arrange blocks, and np.block does not allow "
@@ -305,7 +306,8 @@ def _block_depth(item: Any) -> int:
         return 0
     if not item:
         raise ValueError("List at arrays cannot be empty")
-    depths = {_block_depth(part) for part in item}
+    level = deeper(level)
+    depths = {_block_depth(part, level) for part in item}
     if len(depths) != 1:
         raise ValueError("List depths are mismatched.")
     return 1 + depths.pop()

@@ -10,7 +10,7 @@ from numloom.api.calling import traced
 from numloom.api.elementwise import maximum, minimum, where
 from numloom.api.manipulation import broadcast_to, gathered, moveaxis
 from numloom.api.quantiles import median
-from numloom.array.convert import asarray
+from numloom.array.convert import asarray, host_numbers
 from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.array.views import in_tree
 from numloom.base.dtypes import DTYPES
@@ -130,7 +130,7 @@ def _widths(pad_width: Any, ndim: int) -> Pairs:
         for axis, width in pad_width.items():
             pairs[axis] = width if isinstance(width, tuple) else (width, width)
         pad_width = pairs
-    given = _on_host(pad_width)
+    given = np.asarray(host_numbers(pad_width))
     if given.dtype.kind not in "iu":
         raise TypeError("`pad_width` must be of integral type.")
     if (given < 0).any():
@@ -145,14 +145,7 @@ def _per_axis(values: Any, ndim: int) -> list[tuple[Any, Any]]:
     if in_tree(values):
         whole = broadcast_to(asarray(values), (ndim, 2))
         return [(whole[axis, 0], whole[axis, 1]) for axis in range(ndim)]
-    return [(before, after) for before, after in np.broadcast_to(_on_host(values), (ndim, 2)).tolist()]
-
-
-def _on_host(values: Any) -> Host:
-    """Numbers that the host needs, of which arrays may be ours."""
-    if type(values) is ndarray:
-        return values.get()  # type: ignore[no-any-return]
-    return np.asarray([_on_host(value) for value in values] if isinstance(values, (list, tuple)) else values)
+    return [(before, after) for before, after in np.broadcast_to(np.asarray(host_numbers(values)), (ndim, 2)).tolist()]
 
 
 def _padded_shape(shape: tuple[int, ...], widths: Pairs) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ from numloom.array.ndarray import bind, later, ndarray, node_of, view_of
 from numloom.array.views import view_as
 from numloom.base.dtypes import DTYPES, SCALAR_CODES, limits_of
 from numloom.base.errors import not_in_place
+from numloom.base.nesting import deeper
 from numloom.base.tracebacks import waits
 from numloom.engine.owners import name_of
 from numloom.graph.layout import is_c_contiguous, is_f_contiguous, named_order
@@ -93,10 +94,11 @@ def _is_host(value: Any) -> bool:
     return type(value) is not ndarray and isinstance(value, np.ndarray)
 
 
-def _host(value: Any) -> Any:
+def _host(value: Any, depth: int = 0) -> Any:
     """NumPy's array over the memory of ours (on a GPU a copy that is counted), also in lists; others as they are."""
     if type(value) in (list, tuple):
-        return type(value)(map(_host, value))
+        depth = deeper(depth)
+        return type(value)([_host(item, depth) for item in value])
     return np.asarray(value) if type(value) is ndarray else value
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from numloom.api.running import evaluate
 from numloom.array.ndarray import ndarray
+from numloom.base.nesting import deeper
 from numloom.base.wording import counted
 from numloom.device.registry import current
 from numloom.engine.evaluate import synchronize
@@ -140,14 +141,15 @@ def _arrays(results: Any) -> list[ndarray]:
     return list(_found(results))
 
 
-def _found(results: Any) -> Iterator[ndarray]:
+def _found(results: Any, depth: int = 0) -> Iterator[ndarray]:
     if type(results) is ndarray:
         yield results
     elif isinstance(results, (tuple, list)):
+        depth = deeper(depth)
         for each in results:
-            yield from _found(each)
+            yield from _found(each, depth)
     elif isinstance(results, dict):
-        yield from _found(list(results.values()))
+        yield from _found(list(results.values()), depth)
 
 
 def _seconds(seconds: float) -> str:

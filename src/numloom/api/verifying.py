@@ -15,6 +15,7 @@ import numpy as np
 
 from numloom.array.ndarray import ndarray, node_of, storage_of, view_of, wrap
 from numloom.base.dtypes import BOOL, DTYPES, code_of
+from numloom.base.nesting import deeper
 from numloom.device.registry import current
 from numloom.engine.evaluate import download_layout, evaluate, leaf_memory
 from numloom.engine.verify import VerificationError, is_unset, same_bits, strides_that_count
@@ -197,13 +198,14 @@ def _with(call: partial[Any], arrays: Sequence[Any], others: Sequence[Any]) -> p
     return partial(call.func, *[_swapped(given, swap) for given in call.args], **named)
 
 
-def _swapped(given: Any, swap: dict[int, Any]) -> Any:
+def _swapped(given: Any, swap: dict[int, Any], depth: int = 0) -> Any:
     """An argument with other arrays in it."""
     kind = type(given)
     if kind is ndarray:
         return swap.get(id(given), given)
     if kind is tuple or kind is list:
-        return kind([_swapped(part, swap) for part in given])
+        depth = deeper(depth)
+        return kind([_swapped(part, swap, depth) for part in given])
     if kind is slice:
         return slice(*[_swapped(part, swap) for part in (given.start, given.stop, given.step)])
     return given

@@ -29,6 +29,7 @@ import numpy
 
 from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, F64 as _F64
+from numloom.base.nesting import DEEPEST as _DEEPEST
 from numloom.engine.state import counters
 from numloom.graph import node as _node
 
@@ -49,7 +50,7 @@ cdef enum:
     WIDEST = 16  # bytes of one
 
 MOST_WHOLE = 1 << 53  # integers to here are numbers of float64
-cdef int LEAF = _node.LEAF, F64 = _F64
+cdef int LEAF = _node.LEAF, F64 = _F64, DEEPEST = _DEEPEST
 cdef object dtypes = DTYPES
 cdef bint verifying = config.verify
 cdef type HOST = numpy.ndarray, GENERIC = numpy.generic
@@ -103,7 +104,7 @@ cdef np.ndarray lent(ndarray array, Py_ssize_t most, bint pending):
     return seen
 
 
-cdef object given(object operand, Py_ssize_t most, bint pending, bint* ours):
+cdef object given(object operand, Py_ssize_t most, bint pending, bint* ours, int depth=0):
     """An operand as NumPy's functions take it; NotImplemented where that is not for here."""
     cdef list parts
     kind = type(operand)
@@ -113,11 +114,11 @@ cdef object given(object operand, Py_ssize_t most, bint pending, bint* ours):
         return NotImplemented if seen is None else seen
     if kind is int or kind is float or kind is str or operand is None:
         return operand
-    if kind is not tuple and kind is not list:
+    if kind is not tuple and kind is not list or depth == DEEPEST:
         return NotImplemented
     parts = []
     for part in operand:
-        part = given(part, most, pending, ours)
+        part = given(part, most, pending, ours, depth + 1)
         if part is NotImplemented:
             return part
         parts.append(part)

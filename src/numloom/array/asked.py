@@ -7,15 +7,17 @@ from typing import Any
 import numpy as np
 
 from numloom.array.ndarray import ndarray
+from numloom.base.nesting import deeper
 
 NO_ARRAY = "object __array__ method not producing an array"
 """NumPy's error for one."""
 
 
-def asked_for_arrays(a: Any) -> Any:
+def asked_for_arrays(a: Any, depth: int = 0) -> Any:
     """An object, or those of nested lists, as the array of ours or of NumPy's that its ``__array__`` gives."""
     if isinstance(a, (list, tuple)):
-        return list(map(asked_for_arrays, a))
+        depth = deeper(depth)
+        return [asked_for_arrays(item, depth) for item in a]
     if not hasattr(a, "__array__"):
         return a
     found = a.__array__()

@@ -22,6 +22,7 @@ from numloom.array.ndarray import bind, construct, later, ndarray, node_of, view
 from numloom.array.storage import Storage, pin, pin_foreign, unpin
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL, CHARS, DTYPES, ITEMSIZES, LOW, U8, code_of, native
+from numloom.base.nesting import deeper
 from numloom.base.tracebacks import at_once
 from numloom.base.wording import NOTHING
 from numloom.device import registry
@@ -158,11 +159,18 @@ def _seen(host: Host, code: int, order: str, copy: bool | None, given: Any = NOT
     return result
 
 
+_STANDING = ("__numloom_array__", "__cupy_get_ndarray__")
+"""Methods that give the array that an object stands for."""
+
+
 def stood_for(a: Any) -> Array | None:
     """The array that an object stands for, as a polynomial for its coefficients; the second name is CuPy's."""
-    for name in ("__numloom_array__", "__cupy_get_ndarray__"):
+    for name in _STANDING:
         if hasattr(a, name):
-            return asarray(getattr(a, name)())
+            found = getattr(a, name)()
+            if any(hasattr(found, again) for again in _STANDING):
+                raise ValueError(f"{type(a).__name__}.{name}() must give an array, not {type(found).__name__}")
+            return asarray(found)
     return None
 
 
@@ -298,6 +306,7 @@ def _our_leaves(items: Sequence[Any]) -> list[Any] | None:
     while stack:
         for item in stack[-1]:
             if isinstance(item, (list, tuple)):
+                deeper(len(stack))
                 stack.append(iter(item))
                 break
             leaves.append(item)
@@ -306,24 +315,18 @@ def _our_leaves(items: Sequence[Any]) -> list[Any] | None:
     return leaves
 
 
-def _holds_ours(items: Sequence[Any]) -> bool:
+def _holds_ours(items: Sequence[Any], depth: int = 1) -> bool:
     """Whether one of the elements of a nested list is our array."""
     kinds = {*map(type, items)}  # Few, mostly one: a list of numbers is not gone through by Python.
     if ndarray in kinds:
         return True
     if kinds <= _NUMBERS or not any([issubclass(kind, (list, tuple)) for kind in kinds]):
         return False
+    depth = deeper(depth)
     for item in items:  # noqa: SIM110  (as fast as it gets)
-        if isinstance(item, (list, tuple)) and _holds_ours(item):
+        if isinstance(item, (list, tuple)) and _holds_ours(item, depth):
             return True
     return False
-
-
-def _on_host(items: Any) -> Any:
-    """A nested list with NumPy arrays in place of ours."""
-    if isinstance(items, (list, tuple)):
-        return [_on_host(item) for item in items]
-    return items.get() if type(items) is ndarray else items
 
 
 def _computed(array: Array) -> Array:
@@ -343,7 +346,7 @@ def _gathered(items: Sequence[Any], leaves: list[Any]) -> Array:
     shape = (*lead, *arrays[0].shape)
     if any(array.shape != arrays[0].shape for array in arrays) or prod(lead) != len(arrays):
         # Arrays beside lists of numbers, or shapes that do not fit: NumPy knows.
-        return _computed(from_host(np.asarray(_on_host(items))))
+        return _computed(from_host(np.asarray(host_numbers(items))))
     code = code_of(np.result_type(*{array.dtype for array in arrays}))
     strides = c_strides(shape, ITEMSIZES[code])
     node = empty_leaf(code, shape, strides)
@@ -827,11 +830,14 @@ def over(address: int, dtype: np.dtype[Any], shape: tuple[int, ...], strides: tu
     return result
 
 
-def host_numbers(value: Any) -> Any:
+def host_numbers(value: Any, depth: int = 0) -> Any:
     """An argument of NumPy's that is no data: arrays of ours, also those in lists, as what NumPy has for them."""
     if type(value) is ndarray:
         return value.get()[()]
-    return [host_numbers(item) for item in value] if isinstance(value, (list, tuple)) else value
+    if not isinstance(value, (list, tuple)):
+        return value
+    depth = deeper(depth)
+    return [host_numbers(item, depth) for item in value]
 
 
 def over_host(host: Host, base: Any) -> Array:

@@ -19,6 +19,7 @@ from numloom.array.ndarray import bind, element_from, ndarray, node_of, number_o
 from numloom.array.storage import new_storage, read_only
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F64, ITEMSIZES, KINDS, code_of
 from numloom.base.integers import as_integers, as_shape
+from numloom.base.nesting import deeper
 from numloom.device import registry
 from numloom.engine.evaluate import at_hand
 from numloom.graph import build
@@ -373,14 +374,14 @@ def constant_of(array: Array) -> Array:
     return result
 
 
-def in_tree(*values: Any) -> bool:
+def in_tree(*values: Any, depth: int = 0) -> bool:
     """Whether one of some arguments is an array of a tree, or a list or tuple that has one.
 
     What is otherwise read on the host is computed in the tree then: a number would be a constant.
     """
     return any(
         [
-            in_tree(*value) if type(value) in (list, tuple) else
+            in_tree(*value, depth=deeper(depth)) if type(value) in (list, tuple) else
             type(value) is ndarray and value.held is not None and value.held.value.tree
             for value in values
         ]

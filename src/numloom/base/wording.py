@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from numloom.base import later
+from numloom.base.nesting import deeper
 
 _HELD = "numloom arrays hold bool, integers of 8 to 64 bits, float16/32/64, bfloat16, float8 and complex64/128"
 NOTHING: Any = object()
@@ -116,10 +117,11 @@ def _of_objects(given: Any) -> tuple[str, str]:
     )
 
 
-def _leaves(nested: Any) -> Iterator[Any]:
+def _leaves(nested: Any, depth: int = 0) -> Iterator[Any]:
+    depth = deeper(depth)
     for item in nested:
         if isinstance(item, (list, tuple)):
-            yield from _leaves(item)
+            yield from _leaves(item, depth)
         else:
             yield item
 

@@ -11,6 +11,7 @@ import numpy as np
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.base.dtypes import DTYPES
+from numloom.base.nesting import deeper
 from numloom.compiled.deferred import noted, parts_of
 from numloom.compiled.gradient_values import Array, array_of, is_smooth
 from numloom.compiled.structure import flat, like, parameters, paths
@@ -115,7 +116,7 @@ def _parts(form: Any, found: Any, name: str) -> list[Any]:
     return [part for place, part in zip(places, parts, strict=True) if place is _ARRAY]
 
 
-def _leaves(form: Any, found: Any, name: str) -> list[Any]:
+def _leaves(form: Any, found: Any, name: str, depth: int = 0) -> list[Any]:
     """The parts of what a rule gives that stand where an argument has its leaves."""
     if form is None:
         return []
@@ -124,11 +125,13 @@ def _leaves(form: Any, found: Any, name: str) -> list[Any]:
     if isinstance(form, dict):
         if not isinstance(found, dict) or not set(found) <= set(form):
             raise TypeError(f"the gradient of {name} must give a dict with the keys {list(form)}, not {found!r}")
-        return [leaf for key, part in form.items() for leaf in _leaves(part, found.get(key), name)]
+        depth = deeper(depth)
+        return [leaf for key, part in form.items() for leaf in _leaves(part, found.get(key), name, depth)]
     if isinstance(form, (list, tuple)):
         if not isinstance(found, (list, tuple)) or len(found) != len(form):
             raise TypeError(f"the gradient of {name} must give {len(form)} parts for an argument, not {found!r}")
-        return [leaf for part, one in zip(form, found, strict=True) for leaf in _leaves(part, one, name)]
+        depth = deeper(depth)
+        return [leaf for part, one in zip(form, found, strict=True) for leaf in _leaves(part, one, name, depth)]
     return [found]
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of
 from numloom.array.storage import new_storage
+from numloom.base.nesting import deeper
 from numloom.base.tracebacks import wait_for
 from numloom.compiled.reading import as_now, read_by
 from numloom.graph.node import SYMBOL, register
@@ -249,11 +250,11 @@ def note(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str,
     return Deferred(function, args, options)
 
 
-def _alike(value: Any) -> Any:
+def _alike(value: Any, depth: int = 0) -> Any:
     """An array of the same rank and dtype in the place of an expression."""
     if isinstance(value, Deferred):
         return asarray(np.zeros((1,) * value.ndim, value.dtype))
-    return _mapped(value, _alike) if isinstance(value, (list, tuple)) else value
+    return _mapped(value, _alike, depth) if isinstance(value, (list, tuple)) else value
 
 
 def noted(function: Callable[..., Any], *args: Any) -> Any:
@@ -368,7 +369,7 @@ def as_it_is(array: Array) -> Array:
     return found
 
 
-def _kept(value: Any) -> Any:
+def _kept(value: Any, depth: int = 0) -> Any:
     """Arguments as they are now: who writes to an array, a list or a name later changes no expression."""
     if isinstance(value, Deferred):
         return value
@@ -378,20 +379,21 @@ def _kept(value: Any) -> Any:
         return value.copy("K")
     if callable(value):
         return as_now(value, _kept)
-    return _mapped(value, _kept) if isinstance(value, (list, tuple, dict, slice)) else value
+    return _mapped(value, _kept, depth) if isinstance(value, (list, tuple, dict, slice)) else value
 
 
-def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+def _mapped(value: Any, change: Callable[[Any, int], Any], depth: int = 0) -> Any:
     """A list, tuple, dict or slice with other parts."""
+    depth = deeper(depth)
     if isinstance(value, dict):
-        return {name: change(item) for name, item in value.items()}
+        return {name: change(item, depth) for name, item in value.items()}
     if isinstance(value, slice):
-        return slice(change(value.start), change(value.stop), change(value.step))
-    parts = [change(item) for item in value]
+        return slice(change(value.start, depth), change(value.stop, depth), change(value.step, depth))
+    parts = [change(item, depth) for item in value]
     return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
 
 
-def parts_of(value: Any) -> list[Deferred]:
+def parts_of(value: Any, depth: int = 0) -> list[Deferred]:
     """Deferred expressions among arguments, also within lists, tuples, dicts and slices, and read by functions."""
     if isinstance(value, Deferred):
         return [value]
@@ -405,7 +407,8 @@ def parts_of(value: Any) -> list[Deferred]:
     if isinstance(value, slice):
         value = [value.start, value.stop, value.step]
     if isinstance(value, (list, tuple)):
-        return [part for item in value for part in parts_of(item)]
+        depth = deeper(depth)
+        return [part for item in value for part in parts_of(item, depth)]
     return []
 
 
@@ -507,11 +510,11 @@ def _resolve(parts: list[Deferred], values: dict[int, Any]) -> dict[int, Any]:
     return values
 
 
-def _replaced(value: Any, values: dict[int, Any]) -> Any:
+def _replaced(value: Any, values: dict[int, Any], depth: int = 0) -> Any:
     if isinstance(value, Deferred):
         return values[id(value)]
     if isinstance(value, (list, tuple, dict, slice)):
-        return _mapped(value, lambda item: _replaced(item, values))
+        return _mapped(value, lambda item, inside: _replaced(item, values, inside), depth)
     return value
 
 
@@ -578,12 +581,13 @@ def _probed(root: Deferred) -> Any:
     return forms[0] if forms and all([one == forms[0] for one in forms]) else None
 
 
-def _extents_in(value: Any) -> list[int]:
+def _extents_in(value: Any, depth: int = 0) -> list[int]:
     if isinstance(value, (ndarray, np.ndarray)):
         return [extent for extent in value.shape if extent]
     if isinstance(value, (list, tuple)):
-        return [one for item in value for one in _extents_in(item)]
-    return [one for item in value.values() for one in _extents_in(item)] if isinstance(value, dict) else []
+        depth = deeper(depth)
+        return [one for item in value for one in _extents_in(item, depth)]
+    return _extents_in(list(value.values()), depth) if isinstance(value, dict) else []
 
 
 def _described(value: Any) -> Any:

@@ -14,6 +14,7 @@ from numloom.array.ndarray import ndarray, node_of
 from numloom.array.storage import set_value
 from numloom.base.config import config
 from numloom.base.dtypes import DTYPES
+from numloom.base.nesting import deeper
 from numloom.base.tracebacks import public
 from numloom.base.wording import counted
 from numloom.compiled.calls import computed_operands, run_fast, wrap_all
@@ -636,13 +637,15 @@ def _variables(outputs: Any) -> Any:
     return [one.variable if isinstance(one, Out) else one for one in flat(outputs)]
 
 
-def _resolved_outputs(outputs: Any, known: dict[int, Array]) -> Any:
+def _resolved_outputs(outputs: Any, known: dict[int, Array], depth: int = 0) -> Any:
     if isinstance(outputs, Out):
         return Out(resolved(outputs.variable, known), outputs.borrow, outputs.host)
     if isinstance(outputs, (list, tuple)):
-        return type(outputs)([_resolved_outputs(one, known) for one in outputs])
+        depth = deeper(depth)
+        return type(outputs)([_resolved_outputs(one, known, depth) for one in outputs])
     if isinstance(outputs, dict):
-        return {name: _resolved_outputs(one, known) for name, one in outputs.items()}
+        depth = deeper(depth)
+        return {name: _resolved_outputs(one, known, depth) for name, one in outputs.items()}
     return None if outputs is None else resolved(outputs, known)
 
 

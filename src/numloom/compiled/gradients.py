@@ -8,6 +8,7 @@ from typing import Any
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.base.dtypes import KINDS
+from numloom.base.nesting import deeper
 from numloom.base.tracebacks import public
 from numloom.compiled.calls import wrap_all
 from numloom.compiled.custom_gradients import is_with_rule
@@ -343,14 +344,15 @@ def checked_array(given: Any) -> Array:
 # ---------------------------------------------------------------- of functions
 
 
-def _flattened(tree: Any) -> tuple[list[Any], Any]:
+def _flattened(tree: Any, depth: int = 0) -> tuple[list[Any], Any]:
     """Arrays in lists, tuples and dicts, and how to put others in their places."""
     if isinstance(tree, (list, tuple)):
-        parts = [_flattened(one) for one in tree]
+        depth = deeper(depth)
+        parts = [_flattened(one, depth) for one in tree]
         kind = type(tree)
         return [leaf for leaves, _ in parts for leaf in leaves], (kind, [(len(leaves), how) for leaves, how in parts])
     if isinstance(tree, dict):
-        leaves, (_, parts) = _flattened(list(tree.values()))
+        leaves, (_, parts) = _flattened(list(tree.values()), depth)
         return leaves, (dict, parts, list(tree))
     return [tree], None
 

@@ -7,15 +7,19 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from numloom.base.nesting import deeper
 
-def flat(value: Any) -> list[Any]:
+
+def flat(value: Any, depth: int = 0) -> list[Any]:
     """What is in nested tuples, lists and dicts, in turn; of None nothing."""
     if value is None:
         return []
     if isinstance(value, (list, tuple)):
-        return [one for part in value for one in flat(part)]
+        depth = deeper(depth)
+        return [one for part in value for one in flat(part, depth)]
     if isinstance(value, dict):
-        return [one for part in value.values() for one in flat(part)]
+        depth = deeper(depth)
+        return [one for part in value.values() for one in flat(part, depth)]
     return [value]
 
 
@@ -35,25 +39,29 @@ def _like(value: Any, leaves: Iterator[Any]) -> Any:
     return next(leaves)
 
 
-def signature(value: Any) -> Any:
+def signature(value: Any, depth: int = 0) -> Any:
     """What makes two nested forms the same, as something to compare; leaves count not."""
     if value is None:
         return None
     if isinstance(value, (list, tuple)):
-        return type(value), tuple(map(signature, value))
+        depth = deeper(depth)
+        return type(value), tuple([signature(part, depth) for part in value])
     if isinstance(value, dict):
-        return dict, tuple([(name, signature(part)) for name, part in value.items()])
+        depth = deeper(depth)
+        return dict, tuple([(name, signature(part, depth)) for name, part in value.items()])
     return ...
 
 
-def paths(name: str, value: Any) -> list[str]:
+def paths(name: str, value: Any, depth: int = 0) -> list[str]:
     """What the leaves of a nested form are called, in turn, as Python names: of ``d["a"][0]`` it is ``d_a_0``."""
     if value is None:
         return []
     if isinstance(value, (list, tuple)):
-        return [one for place, part in enumerate(value) for one in paths(f"{name}_{place}", part)]
+        depth = deeper(depth)
+        return [one for place, part in enumerate(value) for one in paths(f"{name}_{place}", part, depth)]
     if isinstance(value, dict):
-        return [one for key, part in value.items() for one in paths(f"{name}_{key}", part)]
+        depth = deeper(depth)
+        return [one for key, part in value.items() for one in paths(f"{name}_{key}", part, depth)]
     return [re.sub(r"\W", "_", name)]
 
 

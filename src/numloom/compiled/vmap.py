@@ -12,6 +12,7 @@ import numpy as np
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.base.dtypes import ITEMSIZES
+from numloom.base.nesting import deeper
 from numloom.base.tracebacks import public
 from numloom.base.wording import counted
 from numloom.compiled.batching import rewritten
@@ -135,7 +136,7 @@ def _count(arrays: Sequence[Array | None], axes: Sequence[int | None], names: Se
     return int(found[0][2])
 
 
-def _spread(axes: Any, value: Any, option: str, called: str) -> list[int | None]:
+def _spread(axes: Any, value: Any, option: str, called: str, depth: int = 0) -> list[int | None]:
     """Axes for all leaves of nested values: what stands for a part of them counts for all of its leaves."""
     if axes is None or (isinstance(axes, (int, np.integer)) and not isinstance(axes, bool)):
         return [axes if axes is None else operator.index(axes) for _ in flat(value)]
@@ -149,7 +150,8 @@ def _spread(axes: Any, value: Any, option: str, called: str) -> list[int | None]
             f"{option} of vmap({called}) is {axes!r}, which is not nested as what it is for: {_form(value)}"
         )
     pairs = [(axes[key], value[key]) for key in (value if kind is dict else range(len(value)))]
-    return [axis for inner, part in pairs for axis in _spread(inner, part, option, called)]
+    depth = deeper(depth)
+    return [axis for inner, part in pairs for axis in _spread(inner, part, option, called, depth)]
 
 
 def _form(value: Any) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from zlib import crc32
 
 from numloom.base.dtypes import BOOL, CHARS, ITEMSIZES, KINDS, SHORT
+from numloom.emit.beside import beside, beside_header
 from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.values import VALUE_TYPES, header, rounded
 from numloom.ops.reduction_tree import CHUNKS, LANES, RUN
@@ -387,10 +388,10 @@ class Accumulators:
         """The parts of that, which a text has once each."""
         if self._is_mixed():
             plain, name = self._plain_part()
-            return [header("moments_lanes"), f"namespace {name} {{\n{plain.text()}}}\n"]
+            return [beside_header(), header("moments_lanes"), f"namespace {name} {{\n{plain.text()}}}\n"]
         if self._are_extremes():
-            return [header("positions")]
-        return [header("moments_lanes")] if self._is_moments() else []
+            return [beside_header(), header("positions")]
+        return [beside_header(), header("moments_lanes")] if self._is_moments() else [beside_header()]
 
     def _are_extremes(self) -> bool:
         """Whether all are positions of extremes, of complex numbers as well."""
@@ -433,7 +434,7 @@ class Accumulators:
         return (
             "A lane[1];\n",
             f"{text}{{ A& whole = lane[0];\nusing {name}::A; using {name}::a_none; using {name}::a_merge;\n"
-            f"{declare}{{\n{chunk}}}\n{give} }}\n",
+            f"{beside(declare)}{{\n{chunk}}}\n{give} }}\n",
         )
 
     def _moments(self, k: int, call: str, most: int, fill: Fill | None) -> str:

@@ -14,6 +14,7 @@ from math import prod
 from typing import NamedTuple
 
 from numloom.base.dtypes import CTYPES, ITEMSIZES, KINDS
+from numloom.emit.beside import beside, beside_header
 from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.cost import grain_of, vectors_unrolled
 from numloom.emit.mapping import THREADS, MapText, magic
@@ -433,9 +434,13 @@ class _Map(MapText):
         program, number, size = self.program, self.block.number, self.tile
         across, last = self.across, self.rank - 1
         outer = [f"i{d}" for d in range(last)]
-        lines = [f'extern "C" void {entry}(const P* block, i64 begin, i64 end) {{', "const P p = *block;"]
+        lines = [
+            f'{beside_header()}extern "C" void {entry}(const P* block, i64 begin, i64 end) {{',
+            "const P p = *block;",
+        ]
         pads = {k: size + 64 // ITEMSIZES[program.operands[k].code] for k in self.turned}
-        lines += [f"{MEMORY_TYPES[program.operands[k].code]} tile{k}[{size}][{pad}];" for k, pad in pads.items()]
+        types = {k: MEMORY_TYPES[program.operands[k].code] for k in pads}
+        lines.append(beside(" ".join(f"{types[k]} tile{k}[{size}][{pad}];" for k, pad in pads.items())))
         lines += ["for (i64 item = begin; item < end; ++item) {", "i64 rest = item;"]
         for d, name in ((last, "j"), (across, "a")):
             tiles, extent = number(f"tiles{d}", -(-program.shape[d] // size)), number(f"e{d}", program.shape[d])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from numloom.base.dtypes import ITEMSIZES, ROUNDED
 from numloom.emit.accumulators import LINES
+from numloom.emit.beside import beside, beside_header
 from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.cost import SHARED_PIECES, grain_of, pieces_of
 from numloom.emit.reducing import BLOCK, SHORT, ReductionText
@@ -104,8 +105,8 @@ class HostReductionText(ReductionText):
             text = f"NL_IVDEP\nfor (nl_index l = 0; l < {width}; ++l) {{ {first} lane[l] = acc; }}\n"
             text += f"NL_IVDEP\nfor (nl_index l = 0; l < {n} - {width}; ++l) {merge}\n"
         return (
-            f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
-            f"A lane[{LANES}];\n{declare}\n"
+            f'{beside_header()}extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
+            + beside(f"A lane[{LANES}];\n{declare}\n")
             + self._rows_in_turn(f"const Row row = row_of(p, output);\n{fill}{text}{merged}")
             + "}\n"
         )
@@ -162,9 +163,8 @@ class HostReductionText(ReductionText):
         reads = {k: loaded(f"w.q{k}", operands[k].code) if k in turned else self.load(k) for k in self.reads}
         fields = " ".join(f"{ctype} q{k};" for k, ctype in types.items())
         pads = {k: size + 64 // ITEMSIZES[operands[k].code] for k in turned}
-        declare = " ".join(
-            f"{ctype} t{k}[{width}][{pads[k]}]; const void* held{k} = 0; i64 long{k} = 0;" for k, ctype in types.items()
-        )
+        declare = beside(" ".join(f"{ctype} t{k}[{width}][{pads[k]}];" for k, ctype in types.items()))
+        declare += " ".join(f"const void* held{k} = 0; i64 long{k} = 0;" for k in types)
         fill = ""
         n = f"(nl_index){self.number('count', self.count)}"
         for k in turned:
@@ -214,7 +214,8 @@ class HostReductionText(ReductionText):
         names = ", ".join(f"k{d}" for d in range(self.kept))
         inner = self.number("inner", self.program.shape[last])
         return (
-            f'{element}extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
+            f'{beside_header()}{element}extern "C" void {entry}(const P* block, i64 from, i64 to) {{\n'
+            "const P p = *block;\n"
             f"const A none = a_none();\n{declare}\nfor (i64 output = from; output < to;) {{\n"
             f"i64 {names}; split(p, output, {names});\n{limit}"
             f"const i64 width = {inner} - k{last} < {most} ? {inner} - k{last} : {most};\n"
@@ -260,7 +261,7 @@ class HostReductionText(ReductionText):
         )
         declare, chunk = self.accumulators.chunk(call, direct, goes_on, self._small(), lanes, again, fill)
         head = f'{self.accumulators.host_text()}extern "C" void {entry}(const P* block, i64 from, i64 to) {{\n'
-        head += f"const P p = *block;\n{declare}"
+        head += f"const P p = *block;\n{beside(declare)}"
         begin = f"{head}for (i64 item = from; item < to; ++item) {{\n"
         count = f"const i64 count = {n} - begin < {size} ? {n} - begin : {size};\n"
         if whole:
@@ -339,7 +340,7 @@ class HostReductionText(ReductionText):
             run = self._cpu_run_unrolled()  # which holds one run
         elif self._small() and self.kept and program.shape[self.kept - 1] < NARROW:
             run = self._cpu_lines_together(move) + run.replace("i64 e = 0", "")
-        step, header = "all" if self.accumulators.free() and not side_by_side else f"{RUN}", ""
+        step, header = "all" if self.accumulators.free() and not side_by_side else f"{RUN}", beside_header()
         if self.accumulators.positions():
             # No tree changes them.
             direct, levels = self._direct(self.kept - 1) if self.kept else {}, ""
@@ -372,9 +373,9 @@ class HostReductionText(ReductionText):
                 "post(p, output, counter_total(c));\n}\n}\n"
             )
         return (
-            f'{header}extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n{declare}\n'
-            f"A done[{size}], total[{size}];\n{levels}"
-            "for (i64 item = from; item < to; ++item) {\n"
+            f'{header}extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
+            + beside(f"{declare}\nA done[{size}], total[{size}];\n{levels}")
+            + "for (i64 item = from; item < to; ++item) {\n"
             f"const i64 piece = item % {chunks};\nconst i64 group = item / {chunks};\n"
             f"const i64 column = group % {groups} * {size};\n"
             f"const i64 output = group / {groups} * {inner} + column;\n"

@@ -31,6 +31,7 @@ from math import inf
 from numloom.base.dtypes import ITEMSIZES
 from numloom.emit.accumulators import Accumulators
 from numloom.emit.across import Across, halves, pairs
+from numloom.emit.beside import MOST, beside, beside_header, bytes_of, hoisted
 from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.cost import grain_of
 from numloom.emit.elements import Elements
@@ -44,6 +45,7 @@ from numloom.plan.program import Geometry, KernelSource, Operand, Program, Stage
 SHORT = 16
 ABREAST, MOST_ABREAST = 32, 64
 """Short rows that the host takes beside each other, and the most elements of such rows."""
+_HERE = "@ARRAYS@"
 KEPT_LAST = f"for (i64 l = width; l < {ABREAST}; ++l) kept[l] = kept[0];"
 SMALL = 6
 """Most instructions whose text the host's loops repeat."""
@@ -512,7 +514,7 @@ class _Rows(Elements):
 
     def cpu(self, entry: str) -> str:
         """The kernel for the host: one row after another."""
-        n = f"(nl_index){self.number('count', self.count)}"
+        n, arrays = f"(nl_index){self.number('count', self.count)}", ""
         if self._is_abreast():
             return self._cpu_abreast(entry, n)
         if not self.program.fast:
@@ -529,12 +531,19 @@ class _Rows(Elements):
             found = self.on_host
             if self.rank - self.kept > 1:
                 self.places = ", ".join(f"r{d}" for d in range(self.kept, self.rank))
-            each_row = "".join(self._over(each, n) for each in found)
+            passes = {f"pass{each.number}": self._over(each, n) for each in found}
+            # They are used in turn, and yet the compiler may keep all of them.
+            if bytes_of("".join(declare for declare, _ in passes.values())) > MOST:
+                for space, (declare, text) in passes.items():
+                    declare, names = hoisted(declare, space)
+                    arrays, passes[space] = arrays + declare, (names, text)
+            arrays, each_row = beside(arrays), "".join(text.replace(_HERE, here) for here, text in passes.values())
         return (
             self._elements(found)
             + "".join(dict.fromkeys(part for one in self.accumulators for part in one.host_parts()))
             + f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
             + self._held(found, self.size)
+            + arrays
             + "\nconst bool first = true, live = true;\nfor (i64 output = from; output < to; ++output) {\n"
             + "const Row row = row_of(p, output);\nKept kept;\npost0(p, output, kept, first);\n"
             + each_row + "}\n}\n"
@@ -572,8 +581,8 @@ class _Rows(Elements):
         )
         shares = "".join(self._pass_abreast(each, n, turned, lines) for each in found)
         return (
-            f'{self._elements(found)}extern "C" void {entry}(const P* block, i64 from, i64 to) {{\n'
-            f"const P p = *block;\n{' '.join(declare)}\nKept kept[{ABREAST}];\nconst bool first = true;\n"
+            f'{self._elements(found)}{beside_header()}extern "C" void {entry}(const P* block, i64 from, i64 to) {{\n'
+            f"const P p = *block;\n{beside(' '.join(declare))}\nKept kept[{ABREAST}];\nconst bool first = true;\n"
             f"for (i64 output = from; output < to; output += {ABREAST}) {{\n"
             f"const i64 width = to - output < {ABREAST} ? to - output : {ABREAST};\n"
             "const Row row = row_of(p, output);\n"
@@ -647,7 +656,7 @@ class _Rows(Elements):
                 f"for (i64 at = 0; at < {n}; ++at) put{each.number}({written});\n}}\n"
             )
         space = f"using namespace pass{each.number};\n" if each.reductions else ""
-        return f"{{ {space}{' '.join(arrays)}\n{text}}}\n"
+        return f"{{ {space}{beside(' '.join(arrays))}\n{text}}}\n"
 
     def _written(self, each: Pass) -> list[int]:
         """Which of a pass's stores give the arguments of its `put`: each value once."""
@@ -671,21 +680,21 @@ class _Rows(Elements):
             f"const A a = counter_total(c);\npost{each.number + 1}(p, output, kept, first, a);\n}}\n"
         )
 
-    def _over(self, each: Pass, n: str) -> str:
-        """A pass over a whole row."""
+    def _over(self, each: Pass, n: str) -> tuple[str, str]:
+        """The arrays of a pass over a whole row, and the pass, in which they have a place."""
         call = (
             f"{self._arrays(each, '')} {self._get(each, 'true', '')} {self._call(each, 'at', '')} {self._put(each, '')}"
         )
         if not each.reductions:
-            return self.over("0", n, call)
+            return "", self.over("0", n, call)
         accumulators, body = self.accumulators[each.number], [self.program.body[v] for v in each.evaluate]
         cost = sum(instr.op_def.cost for instr in body if instr.kind == "op")
         fill = self.over if self.rank - self.kept > 1 or cost >= COSTLY else None
         small = fill is None and len(body) <= SMALL and accumulators.plain()
         lanes = min(self.size, LANES) if self.count <= CHUNKS[0] else 0
         declare, chunk = accumulators.chunk(call, small=small, most=lanes, fill=fill)
-        return (
-            f"{{ using namespace pass{each.number};\n{declare}counter<8> c; counter_start(c);\n"
+        return declare, (
+            f"{{ using namespace pass{each.number};\n{_HERE}counter<8> c; counter_start(c);\n"
             f"for (i64 begin = 0; begin < {n}; begin += {CHUNKS[0]}) {{\n"
             f"const i64 count = {n} - begin < {CHUNKS[0]} ? {n} - begin : {CHUNKS[0]};\n"
             f"{chunk}counter_add(c, lane[0]);\n}}\nconst A a = counter_total(c);\n"

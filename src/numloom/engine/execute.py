@@ -8,6 +8,7 @@ only after its step was launched, so a failure leaves the rest pending.
 
 from __future__ import annotations
 
+import warnings
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, F32, F64, I64, ITEMSIZES, KINDS
+from numloom.base.errors import DeviceError
 from numloom.base.later import Later
 from numloom.engine.doubts import spread
 from numloom.engine.interpret import can_interpret, interpret
@@ -189,18 +191,9 @@ class ReadyStep:
             source = source_of(program, device)
             self.source = source
         self.geometry = source.geometry
-        if not device.interprets:
-            wait = not gains_by_fast_tier(program, source)
-        else:
-            wait = config.cpu_compile == "wait"
-            if not wait:
-                device.load_loops(_loops_text, wait=False)
-                wait = not can_interpret(program, device.loops) or cost.work_of(program)[0] > SOON
-            # Without a compiler NumPy stands for loops that are not there; its last bits may be others.
-            wait = wait and (device.compiles or not can_interpret(program, device.loops, exactly=False))
         profiler = counters.profiler
         span = None if profiler is None else profiler.begin("compilation", source.entry, source.entry)
-        self.kernel = device.kernel(source.text, source.entry, wait=wait)
+        self.kernel = kernel_of(program, source, device)
         if span is not None:
             profiler.end(span)
         words = new_words(len(source.words))
@@ -226,6 +219,26 @@ class ReadyStep:
             elif kind != "unused":
                 words.put(index, word.value)
         self.words = words
+
+
+def kernel_of(program: Program, source: KernelSource, device: Any) -> Any:
+    """A program's kernel; not `ready` yet where other code does the work meanwhile."""
+    if not device.interprets:
+        return device.kernel(source.text, source.entry, wait=not gains_by_fast_tier(program, source))
+    wait = config.cpu_compile == "wait" and device.compiles
+    if not wait:
+        device.load_loops(_loops_text, wait=False)
+        wait = not can_interpret(program, device.loops) or cost.work_of(program)[0] > SOON
+        # Without a compiler NumPy stands for loops that are not there; its last bits may be others.
+        wait = wait and (device.compiles or not can_interpret(program, device.loops, exactly=False))
+    try:
+        return device.kernel(source.text, source.entry, wait=wait)
+    except DeviceError as error:  # The system does not let it be compiled now.
+        device.load_loops(_loops_text, wait=False)
+        if not can_interpret(program, device.loops):
+            raise
+        warnings.warn(f"slower loops do the work of a kernel: {error}", RuntimeWarning, stacklevel=2)
+    return device.kernel(source.text, source.entry, wait=False)
 
 
 def _loops_text() -> str:

@@ -20,6 +20,7 @@ from numloom.api.creation import empty
 from numloom.api.running import evaluate
 from numloom.array.convert import asarray, asnumpy, to_numpy
 from numloom.array.ndarray import ndarray
+from numloom.base.nesting import deeper
 from numloom.random.bit_generator import BitGenerator
 from numloom.random.generator import Generator
 
@@ -50,19 +51,21 @@ def is_ours(collection: Any) -> bool:
     return type(collection) is ndarray or type(getattr(collection, "_meta", None)) is ndarray
 
 
-def told(collection: Any) -> Any:
+def told(collection: Any, depth: int = 0) -> Any:
     """A Dask array, or several, that say from now on that their chunks are ours."""
     if isinstance(collection, (tuple, list)):
-        return type(collection)(map(told, collection))
+        depth = deeper(depth)
+        return type(collection)([told(one, depth) for one in collection])
     if isinstance(getattr(collection, "_meta", None), np.ndarray):
         collection._meta = empty((0,) * collection.ndim, collection.dtype)
     return collection
 
 
-def became(collection: Any) -> Any:
+def became(collection: Any, depth: int = 0) -> Any:
     """A Dask array with chunks of ours, also where Dask made them of shapes alone; anything else as it is."""
     if isinstance(collection, (tuple, list)):
-        return type(collection)(map(became, collection))
+        depth = deeper(depth)
+        return type(collection)([became(one, depth) for one in collection])
     return collection.to_backend("numloom") if hasattr(collection, "to_backend") else collection
 
 
@@ -253,12 +256,13 @@ def factoring(lu: Function) -> Function:
     return call
 
 
-def arrays_in(result: Any) -> list[Any]:
+def arrays_in(result: Any, depth: int = 0) -> list[Any]:
     """Our arrays that a task of Dask's gives, also in tuples, lists and dicts."""
     if type(result) is ndarray:
         return [] if result.storage.value.tree else [result]
     parts = result.values() if type(result) is dict else result if type(result) in (tuple, list) else ()
-    return [array for part in parts for array in arrays_in(part)]
+    depth = deeper(depth) if parts else depth
+    return [array for part in parts for array in arrays_in(part, depth)]
 
 
 def finishing(execute_task: Function) -> Function:

@@ -8,6 +8,7 @@ import numpy as np
 
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray
+from numloom.base.nesting import deeper
 
 FILLED = ("output", "out", "distances", "indices")
 """Parameters of SciPy's that take an array for the results."""
@@ -29,10 +30,11 @@ class Filling:
     def __init__(self) -> None:
         self._lent: list[tuple[ndarray, np.ndarray[Any, Any]]] = []
 
-    def lend(self, value: Any) -> Any:
+    def lend(self, value: Any, depth: int = 0) -> Any:
         """NumPy's array to fill in place of ours, also within a tuple; anything else as it is."""
         if isinstance(value, tuple):
-            return tuple(map(self.lend, value))
+            depth = deeper(depth)
+            return tuple([self.lend(one, depth) for one in value])
         if not isinstance(value, ndarray):
             return value
         self._lent.append((value, np.array(value.get())))

@@ -14,14 +14,16 @@ import numpy as np
 
 from numloom.array.convert import to_numpy
 from numloom.array.ndarray import ndarray
+from numloom.base.nesting import deeper
 
 
-def plain(value: Any) -> Any:
+def plain(value: Any, depth: int = 0) -> Any:
     """NumPy's array or scalar for ours, also within a tuple or list; anything else as it is."""
     if type(value) is ndarray:
         return to_numpy(value) if value.ndim else value.get()[()]
     if type(value) in (tuple, list) and any(type(one) is ndarray for one in value):
-        return type(value)(map(plain, value))
+        depth = deeper(depth)
+        return type(value)([plain(one, depth) for one in value])
     return value
 
 

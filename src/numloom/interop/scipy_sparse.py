@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from numloom.array.ndarray import ndarray
+from numloom.base.nesting import deeper
 
 
 def isdense(x: Any) -> bool:
@@ -44,13 +45,16 @@ def taking_ours(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _theirs(x: Any) -> Any:
+def _theirs(x: Any, depth: int = 0) -> Any:
     """SciPy's matrix for one of ours, in lists and tuples too."""
     if is_ours(x):
         return x.to_scipy_sparse()
     if hasattr(type(x), "_for_scipy"):  # a linear operator
         return x._for_scipy()
-    return type(x)(map(_theirs, x)) if type(x) in (list, tuple) else x
+    if type(x) not in (list, tuple):
+        return x
+    depth = deeper(depth)
+    return type(x)([_theirs(each, depth) for each in x])
 
 
 def register() -> None:

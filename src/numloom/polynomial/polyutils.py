@@ -14,17 +14,21 @@ import numpy as np
 from numloom.api.joining import stack
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray
+from numloom.base.nesting import deeper
 
 Array = Any
 
 _TWIN = np.polynomial.polyutils
 
 
-def on_host(value: Any) -> Any:
+def on_host(value: Any, depth: int = 0) -> Any:
     """An array of ours as NumPy's (lists of arrays item by item), everything else as it is."""
     if type(value) is ndarray:
         return value.get()
-    return [on_host(item) for item in value] if type(value) in (list, tuple) else value
+    if type(value) not in (list, tuple):
+        return value
+    depth = deeper(depth)
+    return [on_host(item, depth) for item in value]
 
 
 def as_series(alist: Any, trim: bool = True) -> list[Array]:

@@ -16,6 +16,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from numloom.api.joining import stack
+from numloom.base.nesting import deeper
 
 _DENSE = "x.toarray() is the dense array, x.data the stored numbers"
 _JOIN = "join sparse arrays by numloom.sparse.vstack or numloom.sparse.hstack"
@@ -213,13 +214,13 @@ def _is_sparse(x: Any) -> bool:
     return hasattr(type(x), "_sparse_parts")
 
 
-def first_of(*given: Any) -> Any:
+def first_of(*given: Any, depth: int = 0) -> Any:
     """The first sparse array among arguments, in lists and tuples too; None if there is none."""
     for each in given:
         if _is_sparse(each):
             return each
         parts = list(each.values()) if isinstance(each, dict) else each if isinstance(each, (list, tuple)) else ()
-        found = first_of(*parts)
+        found = first_of(*parts, depth=deeper(depth)) if parts else None
         if found is not None:
             return found
     return None

@@ -16,6 +16,7 @@ from numloom.array.convert import asarray, from_dlpack, from_host
 from numloom.array.hostcopy import count
 from numloom.array.ndarray import ndarray
 from numloom.base.config import config
+from numloom.base.nesting import deeper
 from numloom.device import registry
 from numloom.sparse.where import CLASSES
 
@@ -73,14 +74,15 @@ def stable(a: Any) -> Any:
     return made if a.format in ("dia", "lil", "dok") or made.has_canonical_format else made.copy()
 
 
-def host_value(x: Any) -> Any:
+def host_value(x: Any, depth: int = 0) -> Any:
     """An argument as SciPy takes it: ours become NumPy's and SciPy's, in tuples, lists and slices too."""
     if type(x) is ndarray:
         return to_host(x)
     if hasattr(x, "_sparse_parts"):
         return stable(x)
     if type(x) in (tuple, list):
-        return type(x)(host_value(each) for each in x)
+        depth = deeper(depth)
+        return type(x)([host_value(each, depth) for each in x])
     if type(x) is slice and any(type(each) is ndarray for each in (x.start, x.stop, x.step)):
         return slice(*(each if each is None else int(each) for each in (x.start, x.stop, x.step)))
     return x
@@ -90,20 +92,21 @@ def _address(x: Host) -> tuple[int, int]:
     return x.__array_interface__["data"][0], x.nbytes
 
 
+def _arrays_in(given: Any, depth: int = 0) -> list[Any]:
+    """Arrays of ours, and those that sparse ones consist of, in tuples and lists too."""
+    if type(given) in (tuple, list):
+        depth = deeper(depth)
+        return [array for each in given for array in _arrays_in(each, depth)]
+    if hasattr(given, "_sparse_parts"):
+        return list(given._sparse_parts())
+    return [given] if type(given) is ndarray else []
+
+
 class GivenArrays:
     """Arrays of ours that SciPy was given: a result over their memory is told from one with memory of its own."""
 
     def __init__(self, *given: Any) -> None:
-        self._arrays = []
-        pending = list(given)
-        while pending:
-            each = pending.pop()
-            if type(each) in (tuple, list):
-                pending += each
-            elif hasattr(each, "_sparse_parts"):
-                self._arrays += each._sparse_parts()
-            elif type(each) is ndarray:
-                self._arrays.append(each)
+        self._arrays = _arrays_in(given)
         self._ranges = [] if registry.current().discrete else [_address(np.asarray(x)) for x in self._arrays if x.size]
 
     def ours(self, host: Host) -> Any:
@@ -115,7 +118,7 @@ class GivenArrays:
         return to_ours(host)
 
 
-def wrap(result: Any, known: GivenArrays | None = None) -> Any:
+def wrap(result: Any, known: GivenArrays | None = None, depth: int = 0) -> Any:
     """What SciPy gave as ours: matrices, arrays and numbers, in tuples and lists too."""
     take = to_ours if known is None else known.ours
     if scipy.sparse.issparse(result):
@@ -125,7 +128,8 @@ def wrap(result: Any, known: GivenArrays | None = None) -> Any:
     if isinstance(result, np.generic):
         return asarray(np.asarray(result))[()]
     if type(result) in (tuple, list):
-        return type(result)(wrap(each, known) for each in result)
+        depth = deeper(depth)
+        return type(result)([wrap(each, known, depth) for each in result])
     return result
 
 

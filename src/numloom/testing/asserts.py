@@ -9,18 +9,21 @@ from typing import Any
 import numpy as np
 
 from numloom.array.ndarray import ndarray
+from numloom.base.nesting import deeper
 from numloom.engine.evaluate import synchronize
 
 
-def fetched(value: Any) -> Any:
+def fetched(value: Any, depth: int = 0) -> Any:
     """A value with all arrays of ours in it as NumPy's; what NumPy would have as a scalar is one."""
     if type(value) is ndarray:
         host = value.get()
         return host[()] if value.is_scalar else host
     if type(value) in (list, tuple):
-        return type(value)(map(fetched, value))
+        depth = deeper(depth)
+        return type(value)([fetched(item, depth) for item in value])
     if type(value) is dict:
-        return {key: fetched(item) for key, item in value.items()}
+        depth = deeper(depth)
+        return {key: fetched(item, depth) for key, item in value.items()}
     return value
 
 

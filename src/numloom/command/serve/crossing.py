@@ -17,6 +17,7 @@ from numloom.array.convert import from_host
 from numloom.array.ndarray import ndarray
 from numloom.base import later
 from numloom.base.dtypes import DTYPES, NUMPY_DTYPES
+from numloom.base.nesting import deeper
 
 Host = np.ndarray[Any, Any]
 
@@ -38,7 +39,7 @@ def held(dtype: np.dtype[Any]) -> bool:
     return dtype.isnative and ((dtype.kind, dtype.itemsize) in HELD if dtype.isbuiltin == 1 else dtype in DTYPES)
 
 
-def kind_of(value: Any) -> int:
+def kind_of(value: Any, depth: int = 0) -> int:
     """What an argument holds: a sum of `OURS`, `HOST` and `ODD`."""
     kind = type(value)
     if kind is ndarray:
@@ -54,7 +55,7 @@ def kind_of(value: Any) -> int:
     if isinstance(value, np.generic):
         return 0 if held(value.dtype) else ODD
     if isinstance(value, (list, tuple)):
-        return kinds_of(value[:_LOOKED_AT])
+        return kinds_of(value[:_LOOKED_AT], deeper(depth))
     if isinstance(value, np.ndarray):
         return ODD  # masked arrays, matrices, records: more than their memory
     if kind not in _foreign:
@@ -78,7 +79,7 @@ def _foreign_kind(value: Any) -> int:
     return HOST
 
 
-def kinds_of(values: Iterable[Any]) -> int:
+def kinds_of(values: Iterable[Any], depth: int = 0) -> int:
     """What several arguments hold together."""
     kinds = 0
     for value in values:
@@ -86,7 +87,7 @@ def kinds_of(values: Iterable[Any]) -> int:
         if kind is ndarray:
             kinds |= OURS
         elif kind not in PLAIN:
-            kinds |= kind_of(value)
+            kinds |= kind_of(value, depth)
     return kinds
 
 
@@ -140,10 +141,11 @@ class Asked:
         self._given = []
 
 
-def asked(value: Any) -> Any:
+def asked(value: Any, depth: int = 0) -> Any:
     """An argument with `Asked` for each function of the program, in lists and tuples too."""
     if type(value) in (list, tuple):
-        return type(value)(map(asked, value))
+        depth = deeper(depth)
+        return type(value)([asked(item, depth) for item in value])
     is_theirs = str(getattr(value, "__module__", "")).partition(".")[0] in ("numpy", "numloom")
     return Asked(value) if callable(value) and not isinstance(value, type) and not is_theirs else value
 
@@ -186,7 +188,7 @@ class Crossing:
         self._foreign = False
         self.frozen = False
 
-    def out(self, value: Any) -> Any:
+    def out(self, value: Any, depth: int = 0) -> Any:
         """An argument as NumPy takes it; containers are looked through."""
         kind = type(value)
         if kind in PLAIN or kind is str:
@@ -197,9 +199,11 @@ class Crossing:
             self._given.append(value)
             return value
         if kind is list or kind is tuple:
-            return kind([self.out(item) for item in value])
+            depth = deeper(depth)
+            return kind([self.out(item, depth) for item in value])
         if kind is dict:
-            return {key: self.out(item) for key, item in value.items()}
+            depth = deeper(depth)
+            return {key: self.out(item, depth) for key, item in value.items()}
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             return remade(value, self.out)
         standing_for = getattr(kind, "stands_for", None)

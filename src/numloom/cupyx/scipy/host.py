@@ -14,21 +14,25 @@ import numpy as np
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray
 from numloom.base.dtypes import refuse_other_order
+from numloom.base.nesting import deeper
 from numloom.interop.filling import FILLED, Filling
 
 
-def to_host(value: Any) -> Any:
+def to_host(value: Any, depth: int = 0) -> Any:
     """The value with a host copy in place of each of our arrays, in lists, tuples and dicts too."""
     if isinstance(value, ndarray):
         return value.get()
     if isinstance(value, Held):
         return value.__dict__["_held"]
     if type(value) in (list, tuple):
-        return type(value)(map(to_host, value))
+        depth = deeper(depth)
+        return type(value)([to_host(each, depth) for each in value])
     if isinstance(value, tuple) and hasattr(value, "_make"):
-        return value._make(map(to_host, value))
+        depth = deeper(depth)
+        return value._make([to_host(each, depth) for each in value])
     if type(value) is dict:
-        return {key: to_host(each) for key, each in value.items()}
+        depth = deeper(depth)
+        return {key: to_host(each, depth) for key, each in value.items()}
     if isinstance(value, type) and hasattr(value, "_of"):
         return value._of
     if inspect.isroutine(value):  # a callback, that may answer with our arrays

@@ -19,8 +19,9 @@ from numloom.base.config import config
 from numloom.base.errors import CompileError, DeviceError, MissingDependencyError, untraced
 from numloom.base.forking import BUILDING, anew, held
 from numloom.base.progress import COMPILING, Line, look
+from numloom.base.threads import begin
 from numloom.device.cache import DiskCache, key_of, shared
-from numloom.device.cpu.compiler import Compiler, find, load, require
+from numloom.device.cpu.compiler import MEND, Compiler, find, load, require
 from numloom.device.cpu.process import end
 
 if TYPE_CHECKING:
@@ -229,7 +230,7 @@ class Builder:
             if self._thread is None:
                 thread = threading.Thread(target=self._work, name="numloom-compile", daemon=True)
                 try:
-                    thread.start()
+                    begin(thread)
                 except RuntimeError:  # The system lets us have no thread now.
                     self._waiting.remove(kernel)
                     kernel.queued = False
@@ -303,7 +304,8 @@ class Builder:
                 return
             if len(kernels) == 1:
                 kernels[0].error = trouble(error) if isinstance(error, OSError) else untraced(error)
-                self._settled.add(kernels[0])
+                if kernels[0].refused:
+                    self._settled.add(kernels[0])
             else:  # find out which it is
                 for kernel in kernels:
                     if not kernel.ready:
@@ -369,7 +371,7 @@ class Builder:
 
 def trouble(error: OSError) -> DeviceError:
     """What is raised where the system did not let a kernel be compiled or loaded."""
-    raised = DeviceError(f"a kernel could not be compiled or loaded: {error}")
+    raised = DeviceError(f"a kernel could not be compiled or loaded: {error}: {MEND}; its next use tries again")
     raised.__cause__ = untraced(error)
     return raised
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import functools
 import importlib.util
 import os
 import platform
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -16,8 +18,9 @@ from numloom.base.errors import CompileError, MissingDependencyError
 from numloom.base.later import Later
 from numloom.device import temporary
 from numloom.device.cpu.process import Process
+from numloom.device.cpu.simt.elf import is_whole
 
-hashlib, shlex, shutil = Later("hashlib"), Later("shlex"), Later("shutil")
+hashlib, shlex, shutil, signal = Later("hashlib"), Later("shlex"), Later("shutil"), Later("signal")
 
 # What results must not depend on: contraction, signed overflow, errno, traps, type punning.
 EXACT = (
@@ -39,6 +42,7 @@ WANTED = (
     "-fno-asynchronous-unwind-tables",
     "-fno-isolate-erroneous-paths-dereference",
     "-fno-stack-protector",
+    "-fstack-clash-protection",
     "-w",
     "-pipe",
 )
@@ -52,7 +56,42 @@ extern "C" void nl_probe(double* to, const double* from, long n) {
 }
 """
 
+TRIES = 2
+"""How often a compiler is run that the system keeps from its work."""
+# What g++, clang and the linker say then; a complaint about a text has a line and a column, and may quote any of this.
+_SHORT_OF = re.compile(
+    "No space left on device|Disk quota exceeded|File too large|Cannot allocate memory|out of memory|bad_alloc"
+    "|virtual memory exhausted|Too many open files|Resource temporarily unavailable|Input/output error"
+    "|(?:Killed|Terminated|Bus error|File size limit exceeded|CPU time limit exceeded) signal terminated program"
+)
+_ABOUT_TEXT = re.compile(r":\d+:\d+: (?:fatal )?error:")
+
 CURE = "install g++ or clang, name one in the environment variable CXX, or run `pip install numloom[zig]`"
+
+
+class CompilerTrouble(OSError):
+    """The system kept a compiler from its work, which says nothing of the text."""
+
+
+def trouble_of(status: int, log: str) -> str:
+    """What kept a compiler from its work, by its exit status and what it said; empty where it refused the text.
+
+    Examples
+    --------
+    >>> trouble_of(-9, "")
+    'it was ended by signal 9 (Killed), as the system does where memory is short'
+    >>> trouble_of(1, "as: kernel.so: No space left on device")
+    'as: kernel.so: No space left on device'
+    >>> trouble_of(1, "kernel0.cpp:1:2: error: out of memory was not declared")
+    ''
+    """
+    if status < 0:
+        return (
+            f"it was ended by signal {-status} ({signal.strsignal(-status)}), as the system does where memory is short"
+        )
+    if _ABOUT_TEXT.search(log):
+        return ""
+    return next((line.strip() for line in log.splitlines() if _SHORT_OF.search(line)), "")
 
 
 @dataclass(frozen=True)
@@ -86,6 +125,8 @@ class Compiler:
         ------
         CompileError
             If the compiler refuses a text.
+        OSError
+            If the system keeps it from its work, twice.
         """
         with temporary.folder() as folder:
             sources = [os.path.join(folder, f"kernel{number}.cpp") for number in range(len(texts))]
@@ -94,20 +135,32 @@ class Compiler:
                     file.write(text)
             target = os.path.join(folder, "kernel.so")
             tail = ["-lgcc"] if "-nostdlib" in self.flags and self.libgcc else []
-            self._run([*self.command, *self.flags, *sources, "-o", target, *tail], texts[0], folder)
-            with open(target, "rb") as built:
-                return built.read()
+            for _ in range(TRIES):
+                self._run([*self.command, *self.flags, *sources, "-o", target, *tail], texts[0], folder)
+                with open(target, "rb") as built:
+                    content = built.read()
+                if is_whole(content):
+                    return content
+        raise CompilerTrouble(f"{self.name} made a library that is cut short, {TRIES} times")
 
     def _run(self, command: list[str], text: str, folder: str) -> None:
-        process = Process(command, folder)
-        self.running.append(process)
-        try:
-            status, log = process.wait()
-        finally:
-            if process in self.running:
-                self.running.remove(process)
-        if status:
-            raise CompileError(self.name, text, log or f"exit status {status}")
+        """Run the compiler, once more where the system kept it from its work."""
+        cause = ""
+        for _ in range(TRIES):
+            process = Process(command, folder)
+            self.running.append(process)
+            try:
+                status, log = process.wait()
+            finally:
+                stopped = process not in self.running
+                if not stopped:
+                    self.running.remove(process)
+            if not status:
+                return
+            cause = "" if stopped else trouble_of(status, log)
+            if not cause:
+                raise CompileError(self.name, text, log or f"exit status {status}")
+        raise CompilerTrouble(f"{self.name} did not get through, {TRIES} times: {cause}")
 
     @property
     def libgcc(self) -> bool:
@@ -116,7 +169,9 @@ class Compiler:
 
     def stop(self) -> None:
         """End the compilers that run; their callers get a CompileError."""
-        for process in list(self.running):
+        running = list(self.running)
+        self.running.clear()
+        for process in running:
             process.kill()
 
     def let_go(self) -> None:
@@ -130,8 +185,10 @@ def load(content: bytes) -> ctypes.CDLL:
     Raises
     ------
     OSError
-        If the system's loader refuses them.
+        If the system's loader refuses them, or would read beyond their end, which ends the process.
     """
+    if not is_whole(content):
+        raise OSError(errno.ENOEXEC, "the library is cut short")
     with temporary.file(".so") as (handle, path):
         try:
             _fill(os.dup(handle), content)

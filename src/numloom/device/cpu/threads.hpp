@@ -11,10 +11,15 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
+#ifdef _WIN32
 #include <system_error>
 #include <thread>
+#else
+#include <pthread.h>
+#endif
 
 namespace numloom {
 
@@ -111,13 +116,33 @@ class ThreadPool {
 
     void start() {
         for (; started < wanted - 1; ++started) {
-            try {
-                std::thread(&ThreadPool::help, this).detach();
-            } catch (const std::system_error&) {
+            if (!begin()) {
                 wanted = started + 1;  // the system allows no more threads
                 return;
             }
         }
+    }
+
+    // Start a helper, with a stack of a size that does not follow from the system's settings.
+    bool begin() {
+#ifdef _WIN32
+        try {
+            std::thread(&ThreadPool::help, this).detach();
+        } catch (const std::system_error&) {
+            return false;
+        }
+        return true;
+#else
+        pthread_t helper;
+        pthread_attr_t wishes;
+        if (pthread_attr_init(&wishes) != 0) return false;
+        const auto help_it = [](void* pool) -> void* { static_cast<ThreadPool*>(pool)->help(); return nullptr; };
+        const bool begun = pthread_attr_setstacksize(&wishes, STACK) == 0 &&
+                           pthread_attr_setdetachstate(&wishes, PTHREAD_CREATE_DETACHED) == 0 &&
+                           pthread_create(&helper, &wishes, help_it, this) == 0;
+        pthread_attr_destroy(&wishes);
+        return begun;
+#endif
     }
 
     void help() {
@@ -153,6 +178,7 @@ class ThreadPool {
     }
 
     static constexpr long long FEW = 4;
+    static constexpr std::size_t STACK = std::size_t{8} << 20;  // bytes, as of numloom.base.threads
     static constexpr int SPIN = 30;  // microseconds, about what waking takes
     int wanted;
     int started = 0;

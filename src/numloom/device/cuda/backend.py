@@ -22,6 +22,7 @@ import numpy as np
 from numloom.base import later
 from numloom.base.config import config
 from numloom.base.errors import DeviceError, MissingDependencyError, OutOfMemoryError
+from numloom.base.threads import begin
 from numloom.device import complaints
 from numloom.device.complaints import Found
 from numloom.device.cpu.hostview import as_bytes
@@ -167,7 +168,7 @@ class CudaDevice:
         minor = driver.attribute(self.device, "COMPUTE_CAPABILITY_MINOR")
         self.architecture = f"sm_{major}{minor}"
         # A first compile loads the compiler, which takes as long as making a context: both at once.
-        threading.Thread(target=_warm, args=(self.architecture,), name="numloom-nvrtc").start()
+        begin(threading.Thread(target=_warm, args=(self.architecture,), name="numloom-nvrtc"))
         self.context = driver.call("cuDevicePrimaryCtxRetain", self.device, doing="making a CUDA context")
         driver.call("cuCtxSetCurrent", self.context)
         state.process = os.getpid()

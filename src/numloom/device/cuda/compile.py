@@ -12,6 +12,7 @@ from typing import Any
 from numloom.base.errors import CompileError, MissingDependencyError
 from numloom.base.forking import anew, importing
 from numloom.base.progress import COMPILING, Line, look
+from numloom.base.threads import begin
 from numloom.device.cache import key_of, shared
 
 SAME_STACK = "--modify-stack-limit=false"
@@ -167,7 +168,7 @@ def new_cubin(text: str, architecture: str) -> bytes:
 def _in_thread(work: Callable[[], None]) -> None:
     """Do this in a thread of its own, or here where there are no more threads."""
     try:
-        threading.Thread(target=work, name="numloom-nvrtc").start()
+        begin(threading.Thread(target=work, name="numloom-nvrtc"))
     except RuntimeError:
         work()
 

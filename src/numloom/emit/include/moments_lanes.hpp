@@ -89,7 +89,7 @@ template <class T, class Fill> NL_DEV auto put_elements(T* to, Fill fill, i64 be
 }
 // Moments of elements begin ... begin + count - 1, of which there are at most 65,536; W is 128, or enough for all elements.
 template <int W, class T, class Value> NL_DEV moments moments_chunk(Value value, i64 begin, i64 count) {
-    constexpr i64 RUN = 16, LEVELS = 65536 / RUN / 128;
+    constexpr i64 RUN = 16, LEVELS = 6;  // of at most 65536 / RUN / 128 runs, of which the last is not kept
     f64 mean[W], m2[W];
     T x[RUN][W];
     if (count <= W) {
@@ -105,7 +105,7 @@ template <int W, class T, class Value> NL_DEV moments moments_chunk(Value value,
         for (i64 l = count; l < width; ++l) { mean[l] = mean[l - width / 2]; m2[l] = 0; }
         return merge_few<W>(mean, m2, count);
     }
-    f64 level_mean[LEVELS + 1][W], level_m2[LEVELS + 1][W];
+    f64 level_mean[LEVELS][W], level_m2[LEVELS][W];
     u32 runs = 0;
     i64 more = 0, less = 0;
     for (i64 first = 0; first < count; first += RUN * W) {

@@ -16,7 +16,7 @@ from numloom.device import temporary
 from numloom.device.cache import DiskCache, key_of
 from numloom.device.cpu.compiler import Compiler, accepted
 from numloom.device.cpu.simt.declared import kernels, regions, renamed
-from numloom.device.cpu.simt.elf import TLS, ElfFile
+from numloom.device.cpu.simt.elf import TLS, ElfFile, is_whole
 from numloom.device.headers import Headers, scan
 
 FOLDER = str(Path(__file__).parent)
@@ -114,7 +114,7 @@ def build(request: Request, headers: Headers, compiler: Compiler, cache: DiskCac
     origin = f"cuda on {compiler.identity} {_own_text()}"
     key = key_of(json.dumps(parts), origin)
     content = cache.get(key, origin) if headers.whole else None
-    if content is None:
+    if content is None or not is_whole(content):
         content = _build(request, compiler, cache)
         if headers.whole:
             cache.put(key, content, origin)

@@ -8,6 +8,7 @@ import struct
 from dataclasses import dataclass
 from functools import cached_property
 
+_MAGIC = b"\x7fELF\x02\x01"
 TLS, OBJECT, FUNCTION = 6, 1, 2
 _COPY, _ADVANCE_PC, _ADVANCE_LINE, _SET_FILE, _CONST_ADD_PC, _FIXED_ADVANCE_PC = 1, 2, 3, 4, 8, 9
 _END_SEQUENCE, _SET_ADDRESS = 1, 2
@@ -35,6 +36,27 @@ class Symbol:
         return self.name
 
 
+def is_whole(content: bytes) -> bool:
+    """Whether no part of an ELF file lies beyond its end; what is none of these is for the loader to judge.
+
+    Examples
+    --------
+    >>> is_whole(b"no such file")
+    True
+    """
+    if content[:6] != _MAGIC:
+        return True
+    if len(content) < 64:
+        return False
+    segments, sections = struct.unpack_from("<QQ", content, 32)
+    segment, many_segments, section, many_sections = struct.unpack_from("<HHHH", content, 54)
+    last = segments + segment * many_segments
+    if max(last, sections + section * many_sections) > len(content):
+        return False
+    ends = [sum(struct.unpack_from("<Q16xQ", content, at + 8)) for at in range(segments, last, segment or 1)]
+    return max(ends, default=0) <= len(content)
+
+
 class ElfFile:
     """A 64-bit, little-endian ELF file.
 
@@ -45,7 +67,7 @@ class ElfFile:
     """
 
     def __init__(self, content: bytes) -> None:
-        if content[:6] != b"\x7fELF\x02\x01":
+        if content[:6] != _MAGIC:
             raise ValueError("no 64-bit, little-endian ELF file")
         self.content = content
         (start,) = struct.unpack_from("<Q", content, 40)
