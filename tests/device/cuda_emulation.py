@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from compilers import SWITCHING, gxx
+from numloom.device import complaints
 from numloom.device.cuda.routines.radix import PEERS
 from numloom.device.cuda.routines.scripts import Launch
 from numloom.device.memory import Buffer, Pool
@@ -145,6 +146,7 @@ static unsigned __brev(unsigned x) {
 }
 static int __popc(unsigned x) { return __builtin_popcount(x); }
 template <class T, class U> T atomicAdd(T* to, U x) { T old = *to; *to += x; return old; }
+template <class T, class U> T atomicCAS(T* to, U was, U x) { T old = *to; if (old == (T)was) *to = (T)x; return old; }
 template <class T, class U> T atomicMax(T* to, U x) { T old = *to; if ((T)x > old) *to = x; return old; }
 template <class T, class U> T atomicMin(T* to, U x) { T old = *to; if ((T)x < old) *to = x; return old; }
 template <class T, class U> T atomicOr(T* to, U x) { T old = *to; *to |= x; return old; }
@@ -261,7 +263,7 @@ class EmulatedDevice:
         self.texts = {}
         self.backwards = False
         self._libraries = {}
-        self._error = np.zeros(1, np.int64)
+        self._error = np.zeros(complaints.WORDS, np.int64)
         if Launch is not None:
             address = ctypes.cast(launch_ex, ctypes.c_void_p).value
             self.launch = Launch(address, 0, False, lambda kernel, shared: None, None)
@@ -310,9 +312,8 @@ class EmulatedDevice:
     def error_address(self):
         return self._error.ctypes.data
 
-    def take_error(self, *, waited=False):
-        found, self._error[0] = int(self._error[0]), 0
-        return found
+    def take_complaints(self):
+        return complaints.take(self.error_address())
 
     def kernel(self, text, entry, *, wait):
         self.texts[text] = True
@@ -343,7 +344,17 @@ class EmulatedDevice:
                 + "".join(RUNNER.format(entry=entry, struct=struct) for entry, struct in ENTRY.findall(text))
             )
             name.with_suffix(".cpp").write_text(source)
-            flags = ["-O0", "-std=c++17", "-mf16c", "-fwrapv", "-w", "-shared", "-fPIC", "-Wl,-Bsymbolic"]
+            flags = [
+                "-O0",
+                "-std=c++17",
+                "-mf16c",
+                "-fwrapv",
+                "-w",
+                "-fno-exceptions",
+                "-shared",
+                "-fPIC",
+                "-Wl,-Bsymbolic",
+            ]
             # Headers of C++ take longer than most kernels.
             flags += ["-DTOGETHER", "-pthread"] if self.together else ["-nostdinc++", "-nostdlib"]
             libraries = [] if self.together else ["-lm", "-lc", "-lgcc"]
@@ -351,3 +362,10 @@ class EmulatedDevice:
             subprocess.run(command, check=True)
             library = self._libraries[text] = ctypes.CDLL(str(name.with_suffix(".so")))
         return library
+
+
+def told(device):
+    """The number of a complaint that kernels had until now, 0 where they had none."""
+    device.synchronize()
+    found = device.take_complaints()
+    return found[0].number if found else 0

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from numloom.base.config import config
+from numloom.device import complaints
 from numloom.device.cpu.backend import CpuDevice
 from numloom.device.cpu.hostview import as_array, compiled
 from numloom.device.cpu.routines import ROUTINES
@@ -47,9 +48,9 @@ def test_errors_that_kernels_found_come_before_work_by_addresses():
     x, out = operand(np.array([3, 1, 2])), empty(3, np.int64)
     as_array(out)[...] = 7
     bound = DEVICE.bound_routine("sort", x, out=out, axis=0)
-    DEVICE.complain(5)
+    complaints.put(DEVICE.error_address(), complaints.Found(5, 0, -1))
     assert bound(x.buffer.ptr, out.buffer.ptr) is False and (as_array(out) == 7).all()
-    assert DEVICE.take_error() == 5
+    assert DEVICE.take_complaints() == [(5, 0, -1)]
     assert bound(x.buffer.ptr, out.buffer.ptr) is True and as_array(out).tolist() == [1, 2, 3]
     assert DEVICE.bound_routine("matmul", x, x, out=out) is None
 

@@ -5,6 +5,7 @@ import enum
 
 import numpy as np
 import pytest
+from cuda_emulation import told
 
 from numloom.base.config import config
 from numloom.base.dtypes import code_of
@@ -275,7 +276,7 @@ def test_segments(runner, op, monkeypatch):
                 same(runner, "reduceat", x, starts, op=op, axis=axis, location=1)
     n = large(runner)
     same(runner, "reduceat", random((n,), "f"), np.array([0, 3, n // 2]), op=op, axis=0, location=1)
-    assert not runner.take_error()
+    assert not told(runner)
 
 
 @pytest.mark.parametrize("op", ["add", "minimum"])
@@ -289,11 +290,11 @@ def test_many_short_segments(runner, op):
     for char in "eifdD":
         for x, axis in ((random((n,), char)[::-1], 0), (random((2, n), char), 1), (random((n, 2), char), 0)):
             same(runner, "reduceat", x, starts, op=op, axis=axis, location=1)
-    assert not runner.take_error()
+    assert not told(runner)
     out = operand(runner, np.zeros(n))
     wrong = operand(runner, np.where(np.arange(n) == 4711, n, np.arange(n)))
     ROUTINES["reduceat"](runner, operand(runner, np.ones(n)), wrong, op=op, axis=0, location=7, out=out)
-    assert runner.take_error() == 7
+    assert told(runner) == 7
 
 
 def test_a_segment_out_of_bounds_is_told_of(runner):
@@ -301,7 +302,7 @@ def test_a_segment_out_of_bounds_is_told_of(runner):
     for n in (9, 9000):
         starts = operand(runner, np.array([0, n]))
         ROUTINES["reduceat"](runner, operand(runner, np.ones(n)), starts, op="add", axis=0, location=7, out=out)
-        assert runner.take_error() == 7
+        assert told(runner) == 7
 
 
 # ---------------------------------------------------------------- stores at index arrays
@@ -339,7 +340,7 @@ def test_stores_at_indices(runner, way, monkeypatch):
     for char in "BHILbhil":  # As in NumPy large unsigned ones count from the end.
         index = rng.integers(0 if char in "BHI" else -6, 6, 9).astype(char)
         scattered(runner, awkward((6, 5), "d"), random((9, 5), "d"), index, axes=(0,), position=0)
-    assert not runner.take_error()
+    assert not told(runner)
 
 
 @pytest.mark.parametrize("op", ["", "add"])
@@ -352,7 +353,7 @@ def test_stores_along_an_empty_axis(runner, op):
         ROUTINES["scatter"](
             runner, x, operand(runner, np.ones(())), *given, axes=axes, position=0, op=op, loop=loop, location=5
         )  # fmt: skip
-        assert runner.take_error() == 5
+        assert told(runner) == 5
 
 
 def test_stores_that_are_assumed_to_be_apart(runner, monkeypatch):
@@ -366,14 +367,14 @@ def test_stores_that_are_assumed_to_be_apart(runner, monkeypatch):
         scattered(runner, random((900,), "d"), random((700,), "d", 2), index, axes=(0,), position=0)
         i, j = np.divmod(index.reshape(70, 10) % 900, 30)
         scattered(runner, random((30, 30), "h").T, random((10,), "h", 2), i, j, axes=(0, 1), position=0)
-    assert not runner.take_error()
+    assert not told(runner)
     wrong = operand(runner, np.arange(5, 905))
     for given in (wrong, operand(runner, np.arange(5, 905) // 2 * 2)):
         out = operand(runner, np.zeros(900))
         ROUTINES["scatter"](
             runner, out, operand(runner, np.ones(900)), given, axes=(0,), position=0, op="", loop=(), location=5
         )
-        assert runner.take_error() == 5
+        assert told(runner) == 5
         assert back(runner, out).sum() == (895 if given is wrong else 448)
 
 
@@ -416,7 +417,7 @@ def test_an_index_out_of_bounds_is_told_of_and_writes_nothing(runner):
         options = {"axes": (0,), "position": 0, "op": op, "loop": loop, "location": 9}
         ROUTINES["scatter"](runner, out, value, index, **options)
         assert back(runner, out).tolist() == [1, {"": 3, "add": 4, "multiply": 3}[op], 1, 1]
-        assert runner.take_error() == 9
+        assert told(runner) == 9
 
 
 def test_weighted_bincount(runner, monkeypatch):
@@ -429,7 +430,7 @@ def test_weighted_bincount(runner, monkeypatch):
         np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
     for bins in (0, 3):
         same(runner, "weighted_bincount", x[:0], weights[:0], minlength=bins)
-    assert not runner.take_error()
+    assert not told(runner)
 
 
 # ---------------------------------------------------------------- order
@@ -577,10 +578,10 @@ def test_edges_of_bins(runner):
             for bins in (1, 700):
                 got, expected = run(runner, "bin_edges", x, bins=bins, **options)
                 assert got.tobytes() == expected.tobytes()
-    assert not runner.take_error()
-    for wrong, told in (([1, np.nan, 2], 7), ([-np.inf, 0, 1], 7), ([1, 1.00001, 1], 8)):
+    assert not told(runner)
+    for wrong, number in (([1, np.nan, 2], 7), ([-np.inf, 0, 1], 7), ([1, 1.00001, 1], 8)):
         run(runner, "bin_edges", np.array(wrong, "f"), bins=500, expected=np.zeros(501, "f"), **options)
-        assert runner.take_error() == told
+        assert told(runner) == number
 
 
 # ---------------------------------------------------------------- signals

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cuda_emulation import told
 from test_cuda_routines import back, operand, random
 
 from numloom.base.dtypes import F64, code_of
@@ -96,7 +97,7 @@ def test_a_place_that_is_wrong_has_the_number_of_the_call(runner):
                 runner, target, operand(runner, np.ones(2)), operand(runner, np.array([index, 1])), axes=(0,),
                 position=0, op="", loop=(), location=turn,
             )  # fmt: skip
-            assert runner.take_error() == error
+            assert told(runner) == error
 
 
 def test_edges_again(runner):
@@ -105,12 +106,12 @@ def test_edges_again(runner):
         out = operand(runner, np.zeros(5))
         options = {"bins": 4, "not_apart": 7}
         ROUTINES["bin_edges"](runner, operand(runner, host), out=out, not_finite=5, **options)
-        runner.take_error()
+        told(runner)
         script = BOUND["bin_edges"](runner, operand(runner, host), out=out, not_finite=CHANGES, **options)
         for number in (11, 12):
             x, result = operand(runner, host), operand(runner, np.zeros(5))
             assert script(address(x), address(result), number) is True
-            assert runner.take_error() == (number if np.isnan(host).any() else 0)
+            assert told(runner) == (number if np.isnan(host).any() else 0)
             if not np.isnan(host).any():
                 np.testing.assert_array_equal(back(runner, result), [1, 2, 3, 4, 5])
 

@@ -93,7 +93,7 @@ def test_null_device():
     assert kernel.ready and device.kernel("text", "entry", wait=True) is kernel
     device.launch(kernel, None, None)
     device.bound(kernel, None, None)()
-    assert device.launches == 2 and device.take_error() == 0
+    assert device.launches == 2 and device.take_complaints() == []
 
 
 def test_import_needs_no_gpu_and_touches_no_disk(tmp_path):
