@@ -174,6 +174,7 @@ except np.DeviceError as error:
         "CXX": script(tmp_path, text),
         "NUMLOOM_CACHE_DIR": str(tmp_path / "kernels"),
         "NUMLOOM_CPU_COMPILE": mode,
+        "NUMLOOM_DEVICE": "cpu",
     }
     ended = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False

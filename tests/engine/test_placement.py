@@ -286,14 +286,16 @@ def test_moves_wait_for_evaluations(device: Any) -> None:
 
 
 def test_an_error_goes_with_the_value_that_moves(device: Any) -> None:
-    """What a kernel found on one side is told at a look on the other."""
+    """What a kernel found on one side is told where the value moves to the other."""
     large = nl.asarray(np.arange(200_000.0))
     bad = large[nl.asarray(np.arange(200_000)) + 1].reshape(20_000, 10).sum(0)
     nl.evaluate(bad)
     assert not is_on_host(bad)
-    bring(node_of(bad), registry.beside(registry.current()))
-    with pytest.raises(IndexError, match="out of bounds"):
-        (bad + 1).tolist()
+    for _ in range(2):
+        with pytest.raises(IndexError, match="out of bounds"):
+            bring(node_of(bad), registry.beside(registry.current()))
+        with pytest.raises(IndexError, match="out of bounds"):
+            (bad + 1).tolist()
     assert (large[:3] + 1).tolist() == [1, 2, 3]
 
     bad = nl.asarray([1.0, 2.0])[nl.asarray([1, 2])]

@@ -284,6 +284,7 @@ class Pool:
         if not cython.compiled:
             buffer.owner = None
             buffer.debt = 0
+            buffer.doubt = None
         buffer.size_class = _PART - size_class if part else size_class
         return buffer
 
