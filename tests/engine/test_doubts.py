@@ -220,6 +220,21 @@ def test_compiled_functions() -> None:
             later.tolist()
 
 
+@pytest.mark.parametrize("pending", [False, True])
+def test_what_is_wrong_changes_no_shared_variable(pending: bool) -> None:
+    w, x = nl.shared(np.zeros(2)), nl.symbol("x", (2,))
+    step = nl.function([x], x.sum(), updates=[(w, w + x)])
+    for turn in range(12):
+        bad = bad_read()
+        if not pending:
+            nl.evaluate(bad)
+        with pytest.raises(IndexError):
+            step(bad)
+        innocent()
+        step(nl.asarray(np.ones(2)))
+        assert w.get_value().tolist() == [turn + 1] * 2
+
+
 def test_loops() -> None:
     x, i = nl.symbol("x", (5,)), nl.symbol("i", (2,), "i8")
 

@@ -84,7 +84,7 @@ def run_fast(
         if found is not None:
             for node in found:
                 arrays.append(wrap(node))
-            if may_fail and updated:
+            if updated and (may_fail or _counters.doubts > 0):
                 check_values([node_of(array) for array in arrays])
             update(arrays, len(results) - len(updated), updated)
             return arrays
@@ -100,7 +100,7 @@ def run_fast(
             arrays = run_recorded(recorded, results, operands)
     if given is not None and state.prepared is not None:
         check(state.prepared, given, arrays)
-    if may_fail and updated:
+    if updated and (may_fail or _counters.doubts > 0):
         check_values([node_of(array) for array in arrays])
     update(arrays, len(results) - len(updated), updated)
     return arrays
