@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import random
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,7 +16,7 @@ import numloom as nl
 from apart import stand_in
 from numloom.device import complaints, registry
 from numloom.engine.doubts import Doubt
-from numloom.engine.state import counters
+from numloom.engine.state import counters, watchers
 
 
 @pytest.fixture(autouse=True)
@@ -191,6 +192,104 @@ def test_thousands_of_reads_without_a_look() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*nothing is left that depends on it:RuntimeWarning")
+@pytest.mark.parametrize("before", [1021, 1022, 1023, 1024])
+def test_much_in_doubt_before_a_wrong_one(before: int) -> None:
+    """What makes room for more does not hear of what is not launched yet."""
+    source, good, bad, other = nl.arange(5.0), places(1, 2), places(1, 7), places(0, 1)
+    nl.evaluate(source, good, bad, other)
+    kept = []
+    for _ in range(before):
+        kept.append(source[good])
+        nl.evaluate(kept[-1])
+    z = source[bad] + source[other]
+    nl.evaluate(z)
+    x = nl.zeros(3)
+    x[bad] = 1.0
+    y = x + 1
+    innocent()
+    for one in (z, x, y):
+        with pytest.raises(IndexError):
+            one.tolist()
+    assert kept[7].tolist() == [1, 2]
+
+
+def test_threads_that_look_at_the_same_time() -> None:
+    """A look takes what was found; whoever it belongs to is told."""
+    source, good, bad = nl.arange(5.0), places(1, 2), places(1, 7)
+    y = source + 1
+    nl.evaluate(y, good, bad)
+    ended, wrong = threading.Event(), []
+
+    def look() -> None:
+        while not ended.is_set():
+            try:
+                if y.tolist() != [1, 2, 3, 4, 5]:
+                    wrong.append("a number")
+            except IndexError:
+                wrong.append("an innocent look was told")
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        for turn in range(150):
+            x = (source[bad] + source[good]) if turn % 2 else nl.zeros(9)
+            try:
+                if not turn % 2:
+                    x[bad + 3] = 1.0
+                x.tolist()
+                wrong.append(f"not told in turn {turn}")
+            except IndexError:
+                pass
+    finally:
+        ended.set()
+        thread.join()
+    assert wrong == []
+
+
+def test_a_wait_that_is_refused_forgets_nothing() -> None:
+    value, wrong = nl.arange(5.0)[places(1, 2)], bad_read()
+    nl.evaluate(value, wrong)
+    watchers.append(refuse)
+    try:
+        with pytest.raises(KeyError):
+            value.tolist()
+    finally:
+        watchers.remove(refuse)
+    assert value.tolist() == [1, 2]
+    with pytest.raises(IndexError):
+        wrong.tolist()
+
+
+def refuse(to_device: bool, nbytes: int) -> None:
+    raise KeyError("a watcher")
+
+
+def test_what_is_computed_from_a_failed_store_is_not_forgiven() -> None:
+    x, y = bad_store(), nl.zeros(2)
+    w, v = x + 1, nl.sort(x)
+    y[places(0, 1)] = x[:2]
+    for one in (w, v, y, w, v, y):
+        with pytest.raises(IndexError):
+            one.tolist()
+    x[places(1)] = 5
+    with pytest.raises(IndexError):
+        x.tolist()
+    assert x.tolist() == [0, 5, 2]
+
+
+def test_a_chain_of_wrong_values_does_not_grow() -> None:
+    gc.collect()
+    before, x, source = counters.doubts, bad_read(), nl.arange(3.0)
+    for _ in range(50):
+        x = x * 0.5 + source[places(1, 2)]
+        nl.evaluate(x)
+        innocent()
+    gc.collect()
+    assert counters.doubts - before < 5
+    with pytest.raises(IndexError):
+        x.tolist()
+
+
 def test_two_that_share_a_slot_are_both_wrong() -> None:
     source, index = nl.arange(5.0), places(1, 7)
     first = source[index]

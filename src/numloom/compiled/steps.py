@@ -213,10 +213,10 @@ class Stepping:
             self.prepared = prepared
         guard.take()  # Nothing moves meanwhile.
         try:
-            with Within(device, [*given, *state, *around]) as within:
+            with Within(device, [*given, *state, *around, *([] if prepared is None else prepared.constants)]) as within:
                 if begun < self.steps and not self._go_on(prepared, begun, state, around, packed, device):
                     return None
-                if is_due(device, within.numbers):
+                if is_due(device, within.doubt):
                     within.cover((packed,), packed)
         finally:
             guard.give()

@@ -25,6 +25,10 @@ class Found(NamedTuple):
     extent: int
 
 
+NOTHING: list[Found] = []
+"""Where there is no complaint: no list is made at each look."""
+
+
 def take(address: int) -> list[Found]:
     """What stands in the table, in the order of numbers; then it is empty."""
     words = (ctypes.c_int64 * WORDS).from_address(address)
@@ -54,4 +58,4 @@ def put(address: int, found: Found) -> None:
     words[0] = found.number
 
 
-__all__ = ["HEAD", "NBYTES", "SLOTS", "WORDS", "Found", "put", "take"]
+__all__ = ["HEAD", "NBYTES", "NOTHING", "SLOTS", "WORDS", "Found", "put", "take"]

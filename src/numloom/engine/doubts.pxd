@@ -10,8 +10,7 @@ cdef int GATHER, LEAF, VIEW
 @cython.final
 cdef class Doubt:
     cdef object __weakref__
-    cdef readonly object device
-    cdef readonly tuple numbers
+    cdef public object opened
     cdef public tuple parents
     cdef readonly bint stored
     cdef public object error
@@ -24,14 +23,16 @@ cdef class Doubt:
 
 @cython.locals(doubt=Doubt)
 cpdef Doubt doubt_of(Buffer buffer)
-@cython.locals(found=list, doubt=Doubt)
-cpdef Doubt joined(object device, object parents, object numbers=*, bint stored=*)
+@cython.locals(found=list)
+cpdef Doubt joined(object device, object parents)
 @cython.locals(found=list, any_found=bint, place=cython.Py_ssize_t, number=cython.Py_ssize_t, node=Node, arg=Node,
                doubt=Doubt, other=Doubt, several=list)
 cpdef list spread(object device, list nodes)
+@cython.locals(doubt=Doubt)
+cpdef object launched(list doubts)
 @cython.locals(waiting=list)
 cpdef object hear(object device)
-cpdef list begin()
+cpdef list begin(object device)
 cpdef object conclude(object device, list waiting)
 @cython.locals(doubt=Doubt, wrong=Doubt)
 cpdef object tell(object device, Buffer buffer)

@@ -8,6 +8,7 @@ launch returns, so nothing is ever in doubt there.
 
 from __future__ import annotations
 
+import threading
 import warnings
 import weakref
 from collections.abc import Iterable, Sequence
@@ -20,7 +21,9 @@ try:
     import cython
 except ImportError:
     from numloom.base import uncompiled as cython
+from numloom.base.errors import DeviceError
 from numloom.device.complaints import SLOTS, Found
+from numloom.device.ordering import gpu_of
 from numloom.engine.state import counters
 from numloom.graph.node import GATHER, LEAF, VIEW, Node
 from numloom.graph.source_location import INSIDE, OUT_OF_BOUNDS, Complaint, here, of
@@ -36,33 +39,28 @@ class Doubt:
 
     Attributes
     ----------
-    device : Backend
-        Whose kernels are to be waited for.
-    numbers : tuple of int
-        Of the source locations that these kernels may name.
+    opened : Opened
+        What it waits for.
     parents : tuple of Doubt
-        Doubts about what was read; once all is heard of, those that have an error.
+        Doubts about what was read; once all is heard of, one that has an error.
     stored : bool
-        Whether they named it before they stored anything, so that the memory still holds what it held.
+        Whether it is about memory that was stored to at indices, from which wrong ones are left out.
     error : Exception or None
-        What they found.
+        What kernels found.
     heard : bool
         Whether they have been waited for.
     """
 
-    __slots__ = ("__weakref__", "counted", "device", "error", "heard", "numbers", "parents", "stored")
+    __slots__ = ("__weakref__", "counted", "error", "heard", "opened", "parents", "stored")
 
-    device: Any
-    numbers: tuple[int, ...]
+    opened: Opened
     parents: tuple[Doubt, ...]
     stored: bool
     error: Exception | None
     heard: bool
     counted: bool
 
-    def __init__(self, device: Any, numbers: Sequence[int], parents: Iterable[Doubt], stored: bool) -> None:
-        self.device = device
-        self.numbers = tuple(numbers)
+    def __init__(self, parents: Iterable[Doubt], stored: bool) -> None:
         self.parents = tuple(parents)
         self.stored = stored
         self.error = None
@@ -72,14 +70,27 @@ class Doubt:
 
     def is_groundless(self) -> bool:
         """Whether nothing was found."""
-        return self.heard and self.error is None and not self.parents
+        if not self.heard or self.error is not None:
+            return False
+        if self.parents:
+            self.parents = tuple([one for one in self.parents if not one.is_groundless()])
+            if self.parents:
+                return False
+        self._uncount()
+        return True
 
     def close(self) -> None:
-        """Its kernels have been waited for."""
+        """Its kernels have been waited for; of what was read the first error is enough."""
         self.heard = True
-        self.parents = tuple([one for one in self.parents if not one.is_groundless()])
-        if self.is_groundless():
-            self._uncount()
+        if self.is_groundless() or self.stored:
+            return
+        if self.error is not None:
+            self.parents = ()
+            return
+        for one in self.parents:
+            if one.heard:
+                self.parents = (one if one.error is not None else one.parents[0],)
+                return
 
     def _uncount(self) -> None:
         if self.counted:
@@ -93,10 +104,34 @@ class Doubt:
         __del__ = __dealloc__
 
 
-_Open = tuple[weakref.ref[Doubt], Any, tuple[int, ...]]
-"""A doubt that is not heard of, as long as anybody has it; whose kernels they are, and what these may say."""
-_open: list[_Open] = []
-"""In the order in which their kernels were launched."""
+class Opened:
+    """A doubt that is not heard of.
+
+    Attributes
+    ----------
+    doubt : weak reference to Doubt
+        The doubt, as long as anybody has it.
+    device : Backend
+        Whose kernels are to be waited for.
+    numbers : list of int
+        Of the source locations that these kernels may name.
+    launched : bool
+        Whether they are under way, so that who waits from now on waits for them.
+    """
+
+    __slots__ = ("device", "doubt", "launched", "numbers")
+
+    def __init__(self, doubt: Doubt, device: Any, numbers: list[int], launched: bool) -> None:
+        self.doubt = ref(doubt)
+        self.device = device
+        self.numbers = numbers
+        self.launched = launched
+
+
+_open: dict[int, Opened] = {}
+"""In the order in which they were made, by their identity."""
+_hearing = threading.RLock()
+"""Who takes complaints gives each to its doubt before anybody else takes more."""
 _untold: list[weakref.ref[Doubt]] = []
 """Those of which something was found that nobody was told yet."""
 _unclaimed: list[Exception] = []
@@ -111,20 +146,41 @@ def doubt_of(buffer: Any) -> Doubt | None:
     return doubt
 
 
-def joined(device: Any, parents: Iterable[Doubt], numbers: Sequence[int] = (), stored: bool = False) -> Doubt | None:
-    """The doubt about what is computed of memory in doubt, by a kernel that may name source locations."""
-    found = list(dict.fromkeys(parents))
-    if not numbers and len(found) < 2:
-        return found[0] if found else None
-    if len(_open) >= _MOST:
-        hear(device)
-    doubt = Doubt(device, numbers, found, stored)
-    _open.append((ref(doubt), device, doubt.numbers))
+def opened(device: Any, parents: Iterable[Doubt], numbers: list[int], stored: bool, launched: bool) -> Doubt:
+    """A new doubt."""
+    doubt = Doubt(parents, stored)
+    one = doubt.opened = Opened(doubt, device, numbers, launched)
+    _open[id(one)] = one
     return doubt
 
 
+def joined(device: Any, parents: Iterable[Doubt]) -> Doubt | None:
+    """The doubt about what was computed of memory in doubt."""
+    found = list(dict.fromkeys(parents))
+    if not found:
+        return None
+    # What is forgiven to memory that was stored to is not forgiven to what was computed from it.
+    return found[0] if len(found) == 1 and not found[0].stored else opened(device, found, [], False, True)
+
+
+def make_room(device: Any) -> None:
+    """Hear what is open where that is much, before more is launched."""
+    if len(_open) < _MOST:
+        return
+    hear(device)
+    for other in {id(one.device): one.device for one in list(_open.values()) if one.launched}.values():
+        try:
+            hear(other)
+        except DeviceError:  # A stream that is gone.
+            forget([one for one in list(_open.values()) if one.device is other])
+
+
 def spread(device: Any, nodes: list[Any]) -> list[Doubt | None] | None:
-    """The doubts about the values of a walk, in its order, before a plan for it runs; None if there is none."""
+    """The doubts about the values of a walk, in its order, before a plan for it runs; None if there is none.
+
+    When it has run, or failed to, `launched` is told.
+    """
+    make_room(device)
     found: list[Doubt | None] = [None] * len(nodes)
     any_found = False
     for place in range(len(nodes)):
@@ -152,13 +208,20 @@ def spread(device: Any, nodes: list[Any]) -> list[Doubt | None] | None:
                 else:
                     several.append(other)
             if node.kind == GATHER and node.op_def is not INSIDE:
-                doubt = joined(device, several or (() if doubt is None else (doubt,)), (node.op_def.id,))
-            elif several is not None:
-                doubt = joined(device, several)
+                doubt = opened(device, several or (() if doubt is None else (doubt,)), [node.op_def.id], False, False)
+            elif several is not None or (doubt is not None and doubt.stored):
+                doubt = joined(device, several or [d for d in (doubt,) if d is not None])
         if doubt is not None:
             found[place] = doubt
             any_found = True
     return found if any_found else None
+
+
+def launched(doubts: list[Doubt | None]) -> None:
+    """What may complain about values was launched, or never will be."""
+    for doubt in doubts:
+        if doubt is not None:
+            doubt.opened.launched = True
 
 
 def _of_leaf(node: Node) -> Doubt | None:
@@ -172,6 +235,12 @@ def of_values(nodes: Iterable[Any]) -> list[Doubt]:
     return [doubt for doubt in [_of_leaf(node) for node in bases] if doubt is not None]
 
 
+def stored_to(device: Any, operands: Sequence[Any]) -> list[Doubt]:
+    """The doubts about memory that is stored to, and about the other operands, whose errors are not forgiven."""
+    others = [joined(device, [one]) for one in of_values(operands[1:])]
+    return of_values(operands[:1]) + [one for one in others if one is not None]
+
+
 class Within:
     """A call of which each result depends on all that it is given, as a context.
 
@@ -181,41 +250,66 @@ class Within:
         Where it runs.
     operands : sequence of Node
         What it is given.
-    numbers : list of int
-        Of source locations that its kernels may name.
+    stored : bool
+        Whether it stores at indices.
+    doubt : Doubt or None
+        The doubt about its results, once a kernel of it may name a source location.
     known : dict
-        Those of its own, by their complaints.
+        Numbers of source locations that its own kernels may name, by their complaints.
+    inner : list of Doubt
+        Doubts of calls within it.
     outer : Within or None
         The call in which it runs.
     """
 
-    __slots__ = ("device", "known", "numbers", "operands", "outer", "thread")
+    __slots__ = ("device", "doubt", "inner", "known", "operands", "outer", "stored", "thread")
 
-    def __init__(self, device: Any, operands: Sequence[Any]) -> None:
-        self.device, self.operands = device, operands
-        self.numbers: list[int] = []
+    def __init__(self, device: Any, operands: Sequence[Any], stored: bool = False) -> None:
+        self.device, self.operands, self.stored = device, operands, stored
+        self.doubt: Doubt | None = None
         self.known: dict[Complaint, int] = {}
+        self.inner: list[Doubt] = []
         self.outer: Within | None = None
         self.thread = get_ident()
 
     def __enter__(self) -> Within:
         global _within
+        make_room(self.device)
         self.outer, _within = _within, self
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: Any, traceback: TracebackType | None) -> None:
         global _within
         _within = self.outer
+        if self.doubt is None:
+            return
+        self.doubt.opened.launched = True
         if self.outer is not None and self.outer.thread == self.thread:
-            self.outer.numbers += self.numbers
+            self.outer.inner.append(self.doubt)
 
-    def cover(self, buffers: Iterable[Any], before: Any = None, stored: bool = False) -> None:
+    def number_of(self, complaint: Complaint) -> int:
+        """The number of a source location for a kernel that is about to be launched; one for all of the call's."""
+        number = self.known.get(complaint)
+        if number is None:
+            number = self.known[complaint] = here(complaint).id
+            if self.doubt is None:
+                self.doubt = opened(self.device, (), [number], self.stored, False)
+            else:
+                self.doubt.opened.numbers.append(number)
+        return number
+
+    def cover(self, buffers: Iterable[Any], before: Any = None) -> None:
         """Have memory that it wrote be in doubt, if that is due; also by what was in doubt of a buffer `before`."""
+        parents = (stored_to(self.device, self.operands) if self.stored else of_values(self.operands)) + self.inner
         earlier = None if before is None else doubt_of(before)
-        more = () if earlier is None else (earlier,)
-        doubt = joined(self.device, [*of_values(self.operands), *more], self.numbers, stored)
+        if earlier is not None:
+            parents.append(earlier)
+        if self.doubt is None:
+            self.doubt = joined(self.device, parents)
+        else:
+            self.doubt.parents = tuple(dict.fromkeys(parents))
         for buffer in buffers:
-            buffer.doubt = doubt
+            buffer.doubt = self.doubt
 
 
 _within: Within | None = None
@@ -226,11 +320,7 @@ def number_of(complaint: Complaint) -> int:
     within = _within
     if within is None or within.thread != get_ident():
         return here(complaint).id
-    number = within.known.get(complaint)
-    if number is None:
-        number = within.known[complaint] = here(complaint).id
-        within.numbers.append(number)
-    return number
+    return within.number_of(complaint)
 
 
 def is_due(device: Any, complains: Any = False) -> bool:
@@ -251,12 +341,14 @@ def add(device: Any, buffer: Any, nodes: Iterable[Any]) -> None:
         buffer.doubt = joined(device, [*([] if before is None else [before]), *of_values(nodes)])
 
 
-def share(device: Any, nodes: Sequence[Any]) -> None:
-    """A kernel was launched of which nothing is known but what values it was given: all of them depend on all."""
+def share(device: Any, nodes: Sequence[Any], written: Sequence[Any]) -> None:
+    """A kernel was launched of which nothing is known but what values it was given, and which it may write to."""
     if is_due(device):
         doubt = joined(device, of_values(nodes))
-        for node in nodes:
-            (node.args[0] if node.kind == VIEW else node).buffer.doubt = doubt
+        for node in written:
+            buffer = (node.args[0] if node.kind == VIEW else node).buffer
+            if buffer is not None:
+                buffer.doubt = doubt
 
 
 # ------------------------------------------------------------ hearing and telling
@@ -264,72 +356,59 @@ def share(device: Any, nodes: Sequence[Any]) -> None:
 
 def hear(device: Any) -> None:
     """Wait for a device, and settle what was in doubt there."""
-    waiting = begin()
-    try:
-        device.synchronize()
-    except BaseException:
-        give_up(waiting)
-        raise
+    waiting = begin(device)
+    device.synchronize()
     conclude(device, waiting)
 
 
-def begin() -> Any:
-    """The doubts about what was launched until now, for who is about to wait for a device; None if there are none."""
-    global _open
+def begin(device: Any) -> Any:
+    """The doubts about what a device was given to do until now, for who is about to wait for it; None without any."""
     if not _open:
         return None
-    waiting, _open = _open, []  # Another thread may launch meanwhile.
-    return waiting
-
-
-def give_up(waiting: Any) -> None:
-    """Nobody has waited."""
-    global _open
-    if waiting:
-        _open = waiting + _open
+    return [one for one in list(_open.values()) if one.launched and one.device is device]
 
 
 def conclude(device: Any, waiting: Any) -> None:
     """Settle the doubts that `begin` gave, now that their device has been waited for."""
-    found = device.take_complaints()
-    if found or waiting:
-        _settle(device, waiting or [], found)
-
-
-def _settle(device: Any, waiting: list[_Open], found: Sequence[Found]) -> None:
-    """Tell each doubt of a device what was found, and close it."""
-    gone: list[Exception] = _attribute(found, waiting + _open) if found else []
-    others = []
-    for one in waiting:
-        if one[1] is not device:
-            others.append(one)
-            continue
-        doubt = one[0]()
-        if doubt is not None:
-            doubt.close()
-    give_up(others)
+    gone: list[Exception] = []
+    with _hearing:
+        found = device.take_complaints()
+        if found:
+            _attribute(device, found, gone)
+    if waiting:
+        forget(waiting)
+        for one in waiting:
+            doubt = one.doubt()
+            if doubt is not None and not doubt.heard:
+                doubt.close()
     for error in gone:
         warnings.warn(f"{error}; nothing is left that depends on it", RuntimeWarning, stacklevel=2)
 
 
-def _attribute(found: Sequence[Found], candidates: Sequence[_Open]) -> list[Exception]:
-    """Give each error to the doubt that waits for it; the errors whose values are gone."""
-    gone = []
+def forget(heard: Iterable[Opened]) -> None:
+    """These are open no longer."""
+    for one in heard:
+        _open.pop(id(one), None)
+
+
+def _attribute(device: Any, found: Sequence[Found], gone: list[Exception]) -> None:
+    """Give each error to the doubt that waits for it, or add it to those whose values are gone."""
+    gpu = gpu_of(device)
+    candidates = [one for one in list(_open.values()) if gpu_of(one.device) is gpu]
     for one in found:
         error = error_of(one)
         # Who shares a slot of the table may have found something that had no room there.
-        sharing = [each for each in candidates if any([(n - one.number) % SLOTS == 0 for n in each[2]])]
-        own = [each for each in sharing if one.number in each[2]]
+        sharing = [each for each in candidates if any([(n - one.number) % SLOTS == 0 for n in each.numbers])]
+        own = [each for each in sharing if one.number in each.numbers]
         if not own:
             _unclaimed.append(error)
         for each in sharing:
-            doubt = each[0]()
+            doubt = each.doubt()
             if doubt is None:
                 gone += [error] if each in own else []
             elif doubt.error is None:
-                doubt.error = error if each in own else error_of(Found(each[2][0], 0, -1))
-                _untold.append(each[0])
-    return gone
+                doubt.error = error if each in own else error_of(Found(each.numbers[0], 0, -1))
+                _untold.append(each.doubt)
 
 
 def error_of(found: Found) -> Exception:
@@ -348,15 +427,26 @@ def tell(device: Any, buffer: Any) -> None:
     doubt = doubt_of(buffer)
     if doubt is None:
         return
-    while not doubt.heard:  # Of another stream.
-        hear(doubt.device)
+    if not doubt.heard:  # Of another stream, or of a plan that is under way in another thread.
+        doubt.opened.launched = True
+        hear(doubt.opened.device)
     wrong = _wrong(doubt)
     if wrong is None:
-        buffer.doubt = None
         return
-    if wrong is doubt and doubt.stored:  # Who was told may go on with what the memory holds.
-        buffer.doubt = doubt.parents[0] if len(doubt.parents) == 1 else joined(device, doubt.parents)
+    if doubt.stored:  # Who was told may go on with what the memory holds.
+        buffer.doubt = _forgiven(device, doubt, wrong)
     _raise(wrong)
+
+
+def _forgiven(device: Any, doubt: Doubt, wrong: Doubt) -> Doubt | None:
+    """The doubt about memory that was stored to, without an error of these stores."""
+    if wrong is doubt:
+        left = doubt.parents
+    elif wrong.stored and wrong in doubt.parents:
+        left = tuple([one for one in doubt.parents if one is not wrong]) + wrong.parents
+    else:
+        return doubt
+    return left[0] if len(left) == 1 else joined(device, left)
 
 
 def tell_all() -> None:
@@ -385,13 +475,13 @@ def _wrong(doubt: Doubt) -> Doubt | None:
 
 def _raise(doubt: Doubt) -> None:
     """Raise an error anew: one that was raised before keeps where that was."""
-    _untold[:] = [one for one in _untold if one() is not doubt]
+    _untold[:] = [one for one in _untold if one() is not doubt and one() is not None]
     error = doubt.error
     assert error is not None
     raise type(error)(*error.args)
 
 
 __all__ = [
-    "Doubt", "Within", "add", "begin", "conclude", "cover", "doubt_of", "error_of", "give_up", "hear", "is_due",
-    "joined", "number_of", "of_values", "share", "spread", "tell", "tell_all",
+    "Doubt", "Within", "add", "begin", "conclude", "cover", "doubt_of", "error_of", "hear", "is_due", "joined",
+    "launched", "make_room", "number_of", "of_values", "opened", "share", "spread", "stored_to", "tell", "tell_all",
 ]  # fmt: skip

@@ -84,8 +84,10 @@ cdef class ReadyPlan:
     cpdef object launch_held(self)
 
 
-@cython.locals(number=cython.Py_ssize_t, ready=ReadyStep, steps=list, doubts=object)
+@cython.locals(doubts=list)
 cpdef object run_plan(ReadyPlan plan, list nodes)
+@cython.locals(number=cython.Py_ssize_t, ready=ReadyStep, steps=list)
+cdef object run_in_doubt(ReadyPlan plan, list nodes, object doubts)
 
 @cython.locals(pool=Pool, ready=ReadyStep, number=cython.Py_ssize_t, node=Node, buffer=Buffer)
 cdef object run_captured(ReadyPlan plan, list nodes, object doubts)

@@ -18,7 +18,7 @@ from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, F32, F64, I64, ITEMSIZES, KINDS
 from numloom.base.errors import DeviceError
 from numloom.base.later import Later
-from numloom.engine.doubts import spread
+from numloom.engine.doubts import launched, spread
 from numloom.engine.interpret import can_interpret, interpret
 from numloom.engine.look import settle_near
 from numloom.engine.state import count_kernel, counters
@@ -426,10 +426,20 @@ def ready_plan(device: Any, second: int, drop: tuple[int, ...], steps: list[Read
 
 def run_plan(plan: ReadyPlan, nodes: list[Any]) -> None:
     """Run every step of a plan over the nodes of a walk with the plan's key."""
-    steps = plan.steps
-    doubts = None
     if plan.pool.error_at == 0 and (plan.complains or _counters.doubts > 0):
         doubts = spread(plan.device, nodes)
+        if doubts is not None:
+            try:
+                run_in_doubt(plan, nodes, doubts)
+            finally:
+                launched(doubts)
+            return
+    run_in_doubt(plan, nodes, None)
+
+
+def run_in_doubt(plan: ReadyPlan, nodes: list[Any], doubts: Any) -> None:
+    """`run_plan`, where values are in doubt (`numloom.engine.doubts.spread`)."""
+    steps = plan.steps
     if _counters.profiler is not None:
         run_profiled(plan, nodes, doubts)
         return

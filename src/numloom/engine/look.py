@@ -21,7 +21,7 @@ except ImportError:
 from numloom.device.cpu.hostview import array_at, number_at
 from numloom.device.memory import Pool
 from numloom.device.registry import beside, holder, many, on, several
-from numloom.engine.doubts import begin, conclude, doubt_of, error_of, give_up, hear, tell, tell_all
+from numloom.engine.doubts import begin, conclude, doubt_of, error_of, hear, tell, tell_all
 from numloom.engine.state import counters, note_copy, watchers
 from numloom.graph.layout import Layout, extent_of
 from numloom.graph.node import VIEW
@@ -164,12 +164,8 @@ def _seen(
         settle(device, buffer)
         return np.ndarray(shape, dtype, memory.data, offset, strides)
     low, high = extent_of(Layout(offset, shape, strides), dtype.itemsize)
-    waiting = begin()
-    try:
-        host = device.download(buffer, low, high - low)
-    except BaseException:
-        give_up(waiting)
-        raise
+    waiting = begin(device)
+    host = device.download(buffer, low, high - low)
     if watchers:
         note_copy(False, high - low)
     conclude(device, waiting)

@@ -21,7 +21,18 @@ from numloom.base.dtypes import BF16, DTYPES, F32, ITEMSIZES, KINDS, LOW, code_o
 from numloom.device.interface import Backend, Strided
 from numloom.device.registry import beside, current, is_mixed
 from numloom.engine import look
-from numloom.engine.doubts import Within, cover, is_due, joined, number_of, of_values
+from numloom.engine.doubts import (
+    Within,
+    cover,
+    is_due,
+    joined,
+    launched,
+    make_room,
+    number_of,
+    of_values,
+    opened,
+    stored_to,
+)
 from numloom.engine.evaluate import evaluate, leaf_from_host, leaf_memory
 from numloom.engine.guard import Guard, guard
 from numloom.engine.owners import elsewhere
@@ -395,14 +406,24 @@ def _call_in_place(
     numbered = {option: value.id if type(value) is SourceLocation else value for option, value in options.items()}
     out = strided(target, device)
     memory = target.args[0] if target.kind == VIEW else target
+    doubt = None
     locations = [value.id for value in options.values() if type(value) is SourceLocation]
     if is_due(device, locations):
-        memory.buffer.doubt = joined(device, of_values((memory, *operands)), locations, stored=True)
+        make_room(device)
+        if locations:
+            doubt = opened(device, stored_to(device, (memory, *operands)), locations, True, False)
+        else:
+            doubt = joined(device, of_values((memory, *operands)))
+        memory.buffer.doubt = doubt
     if memory.attr is not None:
         memory.attr = 0  # A copy that the host keeps is of what was there before.
     profiler = _counters.profiler
     span = begun(profiler, op_def, (target, *operands))
-    _run_in_place(device, op_def, out, described, numbered)
+    try:
+        _run_in_place(device, op_def, out, described, numbered)
+    finally:
+        if doubt is not None:
+            launched([doubt])
     if span is not None:
         profiler.end(span)
 
@@ -465,9 +486,9 @@ class Change(Repeated):
             _guard.take()
         try:
             if guarded and self.complaints:
-                with Within(device, (value, *operands)) as within:
+                with Within(device, (value, *operands), stored=True) as within:
                     result = self._run(device, value, operands, between)
-                    within.cover((result.buffer,), stored=True)
+                    within.cover((result.buffer,))
             else:
                 result = self._run(device, value, operands, between)
                 if guarded and _counters.doubts > 0:

@@ -13,7 +13,7 @@ from numloom.base.later import Later
 from numloom.base.memo import Memo
 from numloom.device.registry import beside, current, is_mixed
 from numloom.engine import look
-from numloom.engine.doubts import is_due, joined, of_values, spread
+from numloom.engine.doubts import add, is_due, joined, launched, spread
 from numloom.engine.execute import launch
 from numloom.engine.guard import guard
 from numloom.engine.look import is_near
@@ -66,7 +66,9 @@ def compress(array: Node, mask: Node) -> Node:
             places = programs.Select(2, axes=1)
             found = _fused(mask, places, None, lambda chosen, queue: chosen.parts(described(array), lead, queue))
         if found is not None:
-            return from_strided(found)
+            result = from_strided(found)
+            add(current(), result.buffer, [array])
+            return result
     return call("compress", array, mask)  # type: ignore[no-any-return]
 
 
@@ -154,14 +156,16 @@ def _selected(mask: Node, select: Select, array: Node | None, take: Callable[[An
             ready.words.put(place, word)
         launch(ready, found.nodes, [], plan)
 
-    result = take(chosen, queue)
-    if doubts is not None:
-        doubt = joined(
-            device, [one for one in (*doubts, *of_values([] if array is None else [array])) if one is not None]
-        )
-        for one in result if isinstance(result, tuple) else (result,):
-            one.buffer.doubt = doubt
-            look.settle(device, one.buffer)  # Its size tells something of what is in doubt.
+    if doubts is None:
+        return take(chosen, queue)
+    try:
+        result = take(chosen, queue)
+    finally:
+        launched(doubts)
+    doubt = joined(device, [one for one in doubts if one is not None])
+    for one in result if isinstance(result, tuple) else (result,):
+        one.buffer.doubt = doubt
+        look.settle(device, one.buffer)  # Its size tells something of what is in doubt.
     return result
 
 

@@ -120,6 +120,12 @@ class Signature:
                 text += f"{size}s"
         return struct.Struct(text)
 
+    def values(self, args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """The values of our arrays among arguments, and of those that the kernel may write to."""
+        given = [(at, a.storage.value) for at, a in enumerate(args) if type(a) is ndarray]
+        written = [node for at, node in given if at >= self.count or not self.constants[at]]
+        return [node for _, node in given], written
+
     # ------------------------------------------------------------ both ways to launch
 
     def pack(self, args: tuple[Any, ...], pinned: list[Any]) -> bytes:

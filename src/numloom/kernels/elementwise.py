@@ -503,7 +503,8 @@ def launch(
         else:
             _launch_with_scratch(device, kernel, words, geometry, after, *scratch)
         look.settle_fault(device, device.pool)
-        share(device, [one.storage.value for one in arguments if type(one) is ndarray])
+        given = [(slot, one.storage.value) for slot, one in zip(slots, arguments, strict=True) if type(one) is ndarray]
+        share(device, [node for _, node in given], [node for slot, node in given if slot.written])
     finally:
         for cell in pinned:
             unpin(cell)

@@ -170,7 +170,8 @@ class PythonKernel:
                     pinned.append(a.storage)
             given = [_argument(name, parameter, a) for parameter, a in zip(takes, args, strict=True)]
             function[blocks, threads, 0, shared](*given)
-            share(registry.current(), [a.storage.value for a in args if type(a) is ndarray])
+            nodes = [a.storage.value for a in args if type(a) is ndarray]
+            share(registry.current(), nodes, nodes)
         finally:
             for cell in pinned:
                 unpin(cell)

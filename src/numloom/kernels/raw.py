@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.array.ndarray import ndarray, view_of, wrap
+from numloom.array.ndarray import view_of, wrap
 from numloom.array.storage import pin_foreign
 from numloom.base.dtypes import ITEMSIZES, U8, code_of
 from numloom.base.integers import is_integer
@@ -20,7 +20,7 @@ from numloom.device import registry
 from numloom.device.interface import DeviceFunction, Module
 from numloom.device.memory import Buffer
 from numloom.device.registry import current, many, several
-from numloom.engine.doubts import share
+from numloom.engine.doubts import is_due, share
 from numloom.graph.build import leaf
 from numloom.graph.layout import c_strides
 from numloom.kernels.arguments import Signature, elsewhere_for, release
@@ -334,7 +334,8 @@ class RawKernel:
                     size[0], size[1], signature.spans(args, pinned),
                     shared=shared_mem, stream=stream, cooperative=self.cooperative,
                 )  # fmt: skip
-            share(self._device, [a.storage.value for a in args if type(a) is ndarray])
+            if is_due(self._device):
+                share(self._device, *signature.values(args))
         finally:
             if pinned:
                 release(pinned)

@@ -19,6 +19,7 @@ from numloom.base.dtypes import code_of
 from numloom.base.integers import as_integer
 from numloom.device import registry
 from numloom.device.interface import Handle, Image, Sampling, Texels
+from numloom.engine import look
 from numloom.graph.build import leaf
 from numloom.graph.layout import c_strides
 from numloom.kernels.raw import stream_handle
@@ -383,8 +384,10 @@ class TextureObject(_Object):
             super().__init__(device.texture(_image_here(ResDesc.cuArr), texels, sampling), ResDesc)
             return
         storage = ResDesc.arr.storage
-        address = pin(storage).buffer.ptr + ResDesc.arr.offset
+        node = pin(storage)
+        address = node.buffer.ptr + ResDesc.arr.offset
         try:
+            look.check((node,))
             super().__init__(device.texture(address, texels, sampling), ResDesc)
         except BaseException:
             unpin(storage)

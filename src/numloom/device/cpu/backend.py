@@ -174,7 +174,7 @@ class CpuDevice:
 
     def take_complaints(self) -> list[Found]:
         first = self._error[0]
-        found = complaints.take(self._error_address) if first else []
+        found = complaints.take(self._error_address) if first else complaints.NOTHING
         if first < 0:
             raise self.builder.fault()
         return found

@@ -554,7 +554,7 @@ class CudaDevice:
         return self._error_address
 
     def take_complaints(self) -> list[Found]:
-        return complaints.take(self._complaints) if self._error.value else []
+        return complaints.take(self._complaints) if self._error.value else complaints.NOTHING
 
     def complain(self, number: int) -> None:
         """Have the next look raise what stands for this number (`numloom.graph.source_location`)."""
