@@ -139,6 +139,7 @@ inline unsigned __shfl_sync(unsigned, unsigned value, int from, int width = 32) 
     return exchange(value, (fibres::now & ~(width - 1)) + from);
 }
 inline unsigned __shfl_xor_sync(unsigned, unsigned value, int mask) { return exchange(value, fibres::now ^ mask); }
+template <class T, class U> inline T atomicCAS(T* at, U was, U value) { const T old = *at; if (old == (T)was) *at = (T)value; return old; }
 template <class T> inline T atomicAdd(T* at, T value) { const T old = *at; *at += value; return old; }
 inline unsigned __brev(unsigned x) { return [x]() mutable { unsigned r = 0; for (int k = 0; k < 32; ++k, x >>= 1) r = r << 1 | (x & 1); return r; }(); }
 inline int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }

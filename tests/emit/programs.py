@@ -47,6 +47,7 @@ from numloom.base.dtypes import (
     U64,
     code_of,
 )  # fmt: skip
+from numloom.device import complaints
 from numloom.emit.emit import emit
 from numloom.ops.definitions import ReductionDef
 from numloom.ops.elementwise import ELEMENTWISE, resolve
@@ -203,7 +204,7 @@ def run_host(case: Case, pieces: int = 2) -> Result:
     memory = case.fresh()
     geometry = source.geometry
     work = np.zeros(geometry.workspace + 64, np.uint8)
-    error = np.zeros(1, np.int64)
+    error = np.zeros(complaints.WORDS, np.int64)
     words = words_of(case, source, memory, work.ctypes.data, error.ctypes.data)
     library = host_library(source.text)
     address = ctypes.c_void_p(words.buffer_info()[0])
@@ -227,7 +228,7 @@ def run_emulated(case: Case, backwards: bool = False) -> Result:
     skip = -work.ctypes.data % 64
     counters = work[skip : skip + geometry.counters]
     counters[:] = 0
-    error = np.zeros(1, np.int64)
+    error = np.zeros(complaints.WORDS, np.int64)
     library = emulated_library(source.text, source.entry)
     for _ in range(2):
         memory = case.fresh()

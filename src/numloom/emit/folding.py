@@ -164,7 +164,7 @@ extern "C" __global__ void __launch_bounds__(%(threads)d) segments(const __grid_
     i64 start;
     const i64 length = bounds(p, segment, start);
     if (length == 0) {
-        if ((threadIdx.x & 31) == 0) nl::complain(p.error, p.location);
+        if ((threadIdx.x & 31) == 0) nl::complain(p.error, p.location, 0, -1);
         return;
     }
     const StridedElements a = {p.a + offset_of<%(rank)d>(line, p.extent, p.stride) + start * p.step, p.step};
@@ -178,7 +178,7 @@ extern "C" __global__ void __launch_bounds__(%(threads)d) short_segments(const _
     i64 start = 0, length = 0;
     if (line < p.lines) {
         length = bounds(p, segment, start);
-        if (length == 0) nl::complain(p.error, p.location);
+        if (length == 0) nl::complain(p.error, p.location, 0, -1);
     }
     const E* from = p.a + offset_of<%(rank)d>(line < p.lines ? line : 0, p.extent, p.stride);
     if (length > 0 && length <= %(items)d) {
@@ -221,7 +221,7 @@ extern "C" __global__ void __launch_bounds__(%(threads)d) join(const __grid_cons
     i64 start;
     const i64 length = bounds(p, segment, start);
     if (length == 0) {
-        if ((threadIdx.x & 31) == 0) nl::complain(p.error, p.location);
+        if ((threadIdx.x & 31) == 0) nl::complain(p.error, p.location, 0, -1);
         return;
     }
     finish(p, line, segment, by_tree((const V*)p.part + which * p.most, (length + p.piece - 1) / p.piece));

@@ -10,10 +10,6 @@ namespace nl {
 template <class B, class A> NL_DEV B bit_cast(A a) { B b; NL_COPY(&b, &a, sizeof(B)); return b; }
 NL_DEV i64 from_end(i64 index, i64 extent) { return index < 0 ? index + extent : index; }
 // Writes a complaint to the table of `numloom.device.complaints`: who finds the slot empty says which index it was.
-NL_DEV void complain(i64* error, i64 location) {
-    error[8 + 4 * (location & 1023)] = location;
-    *error = location;
-}
 NL_DEV void complain(i64* error, i64 location, i64 index, i64 extent) {
 #ifdef __CUDACC__
     i64* const slot = error + 8 + 4 * (location & 1023);
