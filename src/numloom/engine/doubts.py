@@ -8,7 +8,6 @@ launch returns, so nothing is ever in doubt there.
 
 from __future__ import annotations
 
-import threading
 import warnings
 import weakref
 from collections.abc import Iterable, Sequence
@@ -22,6 +21,7 @@ try:
 except ImportError:
     from numloom.base import uncompiled as cython
 from numloom.base.errors import DeviceError
+from numloom.base.forking import lock
 from numloom.device.complaints import SLOTS, Found
 from numloom.device.ordering import gpu_of
 from numloom.engine.state import counters
@@ -130,7 +130,7 @@ class Opened:
 
 _open: dict[int, Opened] = {}
 """In the order in which they were made, by their identity."""
-_hearing = threading.RLock()
+_hearing = lock()
 """Who takes complaints gives each to its doubt before anybody else takes more."""
 _untold: list[weakref.ref[Doubt]] = []
 """Those of which something was found that nobody was told yet."""
