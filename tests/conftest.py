@@ -60,7 +60,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=1,
         metavar="N",
         help="of each test function its first parameters and every Nth of the others, the same ones each time; 0: the "
-        "first alone",
+        "first alone, and none of the tests marked slow",
     )
     parser.addoption(
         "--telling",
@@ -71,6 +71,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--light",
         action="store_true",
         help="have the host's compiler optimize most kernels little, and a sample as users get them (tests/levels.py)",
+    )
+    parser.addoption(
+        "--kept",
+        action="store_true",
+        help="take kernels' libraries that an earlier run had compiled from the user's cache folder (tests/kept.py)",
     )
     parser.addoption(
         "--budget",
@@ -129,6 +134,12 @@ def pytest_configure(config: pytest.Config) -> None:
         missing = registry.missing("cuda")
         if missing is not None:
             raise pytest.UsageError(f"--device cuda: {missing}")
+    if config.getoption("--kept"):
+        from kept import prune, take_kept
+
+        take_kept()
+        if not hasattr(config, "workerinput"):
+            config.add_cleanup(prune)
     if config.getoption("--light"):
         from levels import take_light
 
@@ -246,6 +257,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if (every := config.getoption("--part")) != 1:
         items[:], left = _in_part(items, every)
         config.hook.pytest_deselected(items=left)
+    if every == 0:
+        left = [item for item in items if item.get_closest_marker("slow")]
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+        config.hook.pytest_deselected(items=left)
     for item in items:
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
@@ -264,11 +279,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Kernels of tests with the mark are compiled as users get them."""
+    """Kernels of tests with the mark are compiled as users get them, and tests about compiling see it happen."""
     if item.config.getoption("--light"):
         import levels
 
         levels.marked = item.get_closest_marker("optimized") is not None
+    if item.config.getoption("--kept"):
+        import kept
+
+        kept.watched = item.path.relative_to(Path(__file__).parent).parts[0] in kept.WATCHED
 
 
 @pytest.hookimpl(wrapper=True)

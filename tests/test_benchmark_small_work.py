@@ -35,6 +35,7 @@ def test_programs_are_told_apart() -> None:
     assert len(chosen("thomas", quick=False)) == len(PROGRAMS["thomas"].sizes)
 
 
+@pytest.mark.slow
 def test_other_data_give_other_results() -> None:
     # Else a result that is remembered would go unseen.
     for program in PROGRAMS.values():

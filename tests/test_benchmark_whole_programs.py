@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pytest
 from benchmarks.whole_programs.__main__ import main
 from benchmarks.whole_programs.timing import PROGRAMS, difference
 
 SHORT = """
 import sys
 import numpy as np
+import pytest
 x = np.linspace(0.0, 1.0, 1000)
 np.save(sys.argv[1], np.cumsum(np.sin(x)){end})
 """
 
 
+@pytest.mark.slow
 def test_a_short_program_is_a_row_of_the_table(tmp_path, capsys):
     folder = tmp_path / "programs"
     folder.mkdir()
@@ -29,6 +32,7 @@ def test_a_short_program_is_a_row_of_the_table(tmp_path, capsys):
     assert 0 <= told["elsewhere"] <= 1 and told["causes"]
 
 
+@pytest.mark.slow
 def test_another_answer_is_wrong(tmp_path, capsys):
     other = SHORT.format(end=' * (2 if "numloom" in sys.modules else 1)')
     (tmp_path / "other.py").write_text(other)

@@ -89,6 +89,7 @@ def test_every_module_includes_what_cuts_tracebacks():
     assert (ROOT / "src" / "numloom" / included).is_file()
 
 
+@pytest.mark.slow
 def test_a_module_is_translated_once(tmp_path):
     """A later build takes it, unless the module or what it is translated with is another."""
     pytest.importorskip("Cython", reason="the build asks for it")

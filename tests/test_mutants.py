@@ -323,6 +323,7 @@ def small_tree(root: Path) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_changes_are_tried_in_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mutants, "stages_of", lambda room: [])
     root = small_tree(tmp_path / "root")

@@ -117,6 +117,7 @@ def test_a_side_without_texts_is_refused(copy: Path) -> None:
         run_either(copy, FEW)
 
 
+@pytest.mark.slow
 def test_a_tree_that_is_too_different_is_run_by_its_own_programs(copy: Path) -> None:
     plan = copy / "src" / "numloom" / "plan" / "plan.py"
     plan.write_text(plan.read_text().replace("make_plan", "make_a_plan"))

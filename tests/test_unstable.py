@@ -137,6 +137,17 @@ def test_a_part_has_the_first_parameters_of_each_function(every: int) -> None:
         assert len(part) == len(functions)
 
 
+def test_the_first_part_leaves_out_slow_tests() -> None:
+    tests = Path(__file__).parent
+    command = [*PYTEST, "--collect-only", "--part=0", "tests/test_mutants.py"]
+    done = subprocess.run(
+        command, cwd=tests.parent, env={**os.environ, **LEAN}, capture_output=True, text=True, timeout=100
+    )
+    assert done.returncode == 0, done.stdout
+    assert "tests/test_mutants.py::" in done.stdout
+    assert "test_changes_are_tried_in_a_copy" not in done.stdout
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 def test_options_of_the_environment_reach_workers(workers: int) -> None:
     pytest.importorskip("cuda.bindings.nvrtc")

@@ -210,6 +210,7 @@ def test_sums_of_segments_have_the_same_bits_wherever_they_lie() -> None:
     np.testing.assert_array_equal(long, wide)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("char", "?bBhHiIlLfd")
 @pytest.mark.parametrize("name", ["logaddexp", "logaddexp2"])
 def test_reductions_begin_with_what_an_output_makes_of_the_identity(name: str, char: str) -> None:

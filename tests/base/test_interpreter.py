@@ -22,6 +22,7 @@ def test_a_python_without_its_lock_is_refused(monkeypatch):
         require_gil()
 
 
+@pytest.mark.slow
 def test_the_import_says_so():
     program = "import sys; sys._is_gil_enabled = lambda: False; import numloom"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)

@@ -15,6 +15,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("sklearn")
 
 
+@pytest.mark.slow
 def test_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--quick", "--output", str(tmp_path)]) == 0
     assert {path.name for path in tmp_path.iterdir()} == {

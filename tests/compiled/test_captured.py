@@ -191,6 +191,7 @@ def test_threads(ran: list[bool]) -> None:
     assert all(ran)
 
 
+@pytest.mark.slow
 def test_verification_compares_them(monkeypatch: pytest.MonkeyPatch) -> None:
     call = function()
     for seed in range(6):

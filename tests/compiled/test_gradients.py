@@ -197,6 +197,7 @@ def test_long_chains() -> None:
 # ---------------------------------------------------------------- loops
 
 
+@pytest.mark.slow
 def test_loops_of_known_length() -> None:
     x = nl.array([0.3, 0.7])
     assert control.UNROLLED < 40

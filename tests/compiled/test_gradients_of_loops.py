@@ -276,6 +276,7 @@ def close(found: Any, want: Any, rtol: float = 1e-9) -> None:
         np.testing.assert_allclose(one, other, rtol=rtol, atol=rtol * scale)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BODIES)
 def test_gradients_are_those_of_the_steps(name: str, in_steps: Callable[..., Any]) -> None:
     cost = BODIES[name]
@@ -353,6 +354,7 @@ SECOND = ["scan_rows", "product", "by_number", "shifted", "several", "decided", 
           "repeated_state", "complex_numbers", "order_of_the_first", "written"]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SECOND)
 def test_gradients_of_gradients(name: str, in_steps: Callable[..., Any]) -> None:
     def second(h: Any, w: Any, xs: Any) -> Any:

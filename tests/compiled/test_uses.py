@@ -26,12 +26,14 @@ def examples(monkeypatch: pytest.MonkeyPatch) -> Any:
         sys.modules.pop(name, None)
 
 
+@pytest.mark.slow
 def test_a_network_with_dropout_and_momentum_learns_digits(examples: None) -> None:
     import mlp_digits
 
     assert mlp_digits.main(epochs=8) > 0.93
 
 
+@pytest.mark.slow
 def test_a_boltzmann_machine_learns_digits(examples: None) -> None:
     import rbm_digits
 
@@ -49,6 +51,7 @@ def test_logistic_regression_learns_from_minibatches_of_shared_data(
     assert "train:" in shown and "420 calls" in shown
 
 
+@pytest.mark.slow
 def test_an_lstm_learns_to_read_digits_row_by_row(examples: None, capsys: pytest.CaptureFixture[str]) -> None:
     import lstm_digits
 

@@ -79,6 +79,7 @@ def halves(x, y, out):
     jit.atomic_add(out, (2, 0), x[i])
 
 
+@pytest.mark.slow
 def test_float16():
     x, y = numpy.random.default_rng(4).random((2, 32)).astype("f2")
     out = np.zeros((3, 32), "f2")

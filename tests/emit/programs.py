@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+import kept
 from compilers import SWITCHING, gxx, needed
 from numloom.base.dtypes import (
     BOOL,
@@ -48,6 +49,7 @@ from numloom.base.dtypes import (
     code_of,
 )  # fmt: skip
 from numloom.device import complaints
+from numloom.device.cpu.compiler import identify
 from numloom.emit.emit import emit
 from numloom.ops.definitions import ReductionDef
 from numloom.ops.elementwise import ELEMENTWISE, resolve
@@ -170,16 +172,21 @@ def emulated_library(text: str, entry: str) -> ctypes.CDLL:
         "blockIdx = {at % blocks, at / blocks, 0};\n"
         f"if (int wrong = fibres::run_cluster((int)threads, {blocks}, backwards)) return wrong;\n}}\nreturn 0; }}\n"
     )
+    flags = ["-O0", "-std=c++17", "-march=native", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing", "-w"]
+    flags += ["-nostdinc++", "-shared", "-fPIC", "-nostdlib"]
+    whole, command = EMULATOR + text + launch, gxx()
+    return load(kept.once((identify([command]), *flags, whole), lambda: _emulated(command, flags, whole)))
+
+
+def _emulated(command: str, flags: list[str], text: str) -> bytes:
+    """The library of a text that emulates."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "emulated.cpp"
-        path.write_text(EMULATOR + text + launch)
-        target = Path(folder) / "emulated.so"
-        flags = ["-O0", "-std=c++17", "-march=native", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing", "-w"]
-        flags += ["-nostdinc++", "-shared", "-fPIC", "-nostdlib"]
-        libraries = ["-lm", "-lc", "-lgcc"]
-        done = subprocess.run([gxx(), *flags, str(path), "-o", str(target), *libraries], capture_output=True, text=True)
+        path, target = Path(folder) / "emulated.cpp", Path(folder) / "emulated.so"
+        path.write_text(text)
+        command_line = [command, *flags, str(path), "-o", str(target), "-lm", "-lc", "-lgcc"]
+        done = subprocess.run(command_line, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr[:4000]
-        return ctypes.CDLL(str(target))
+        return target.read_bytes()
 
 
 def load(content: bytes) -> ctypes.CDLL:

@@ -28,6 +28,7 @@ def check(case: Case, backwards: bool) -> None:
     assert host.error == emulated.error == want.error
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.integers(0, 2**32))
 def test_random_maps(seed: int) -> None:

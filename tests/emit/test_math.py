@@ -207,6 +207,7 @@ def gpu_loops() -> list[Loop]:
     ]
 
 
+@pytest.mark.slow
 def test_rows_compile_for_the_gpu() -> None:
     loops = gpu_loops()
     third = -(-len(loops) // 3)

@@ -143,6 +143,7 @@ print(counters.plans, "numloom.plan.group" in sys.modules, "numloom.emit.emit" i
 """
 
 
+@pytest.mark.slow
 def test_the_next_process_imports_no_planner(tmp_path: Path) -> None:
     """Whatever the seed of its hashes is; the numbers are the same to the bit."""
     told, numbers = [], []

@@ -304,6 +304,7 @@ main()
     assert python(program, tmp_path).split() == ["True", "99998.0"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_a_pool_of_workers_forked_beside_a_gpu_comes_back(tmp_path):
     """A worker that cannot take its task is started again for ever: values arrive, and the task has the error."""

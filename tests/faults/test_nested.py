@@ -25,6 +25,7 @@ def nested(levels: int, leaf: Any = 1.0) -> Any:
     return leaf if levels == 0 else [nested(levels - 1, leaf)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", nested_calls.KINDS)
 def test_no_function_is_ended_by_what_has_no_end(kind: str, tmp_path: Path) -> None:
     """All public functions, with such a list in the place of each argument: none ends the process, or has no end."""

@@ -14,6 +14,7 @@ from numloom.device.cpu.compiler import candidates
 SCRIPT = Path(__file__).with_name("small_stacks.py")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not any(candidates()), reason="no C++ compiler")
 @pytest.mark.parametrize("threads", ["1", "4"])
 def test_kernels_run_in_64_kb(threads: str) -> None:

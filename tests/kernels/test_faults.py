@@ -169,6 +169,7 @@ def test_faults_in_other_threads():
     assert not failed
 
 
+@pytest.mark.slow
 def test_vectorized_functions_and_gpu_arrays():
     from numloom import pycuda
 

@@ -599,6 +599,7 @@ print(shared().hits)
 """
 
 
+@pytest.mark.slow
 def test_binaries_are_used_again_by_the_next_process(tmp_path):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "NUMLOOM_CACHE_DIR": str(tmp_path / "cache")}
     environment["NUMLOOM_CPU_COMPILE"] = "wait"  # else it is chance what a short process finishes and keeps

@@ -36,6 +36,7 @@ def differences(loop: Loop, args: list[Any], got: Any, want: Any) -> list[Any]:
     return [(tuple(a[i] for a in args), "got", got[i], "NumPy", want[i]) for i in wrong]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXACT_NAMES)
 def test_exact_rows_have_numpys_bits(name: str) -> None:
     for loop in EXACT:

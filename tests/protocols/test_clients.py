@@ -236,6 +236,7 @@ def test_xarray() -> None:
     assert made(nl.asarray(H)).equals(made(nl.asarray(H)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_scipy_and_scikit_learn(part: int) -> None:
     if importlib.util.find_spec("sklearn") is None:

@@ -53,6 +53,7 @@ DISCRETE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "parameters", "law"), CONTINUOUS, ids=lambda x: str(x) if isinstance(x, (str, tuple)) else "law"
 )

@@ -23,6 +23,7 @@ def grid(n: int, dtype: str = "f8") -> scipy.sparse.csr_array:
 B = np.random.default_rng(1).standard_normal(100)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
 @pytest.mark.parametrize("name", ["cg", "gmres", "minres", "bicg", "bicgstab"])
 def test_iterative(name: str, dtype: str) -> None:
@@ -38,6 +39,7 @@ def test_iterative(name: str, dtype: str) -> None:
     np.testing.assert_allclose(x.get(), np.linalg.solve(a.toarray(), b), tolerance, tolerance)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cg", "gmres"])
 def test_preconditioned_started_and_stopped(name: str) -> None:
     a = grid(10) + scipy.sparse.diags_array(np.linspace(0, 50, 100))
@@ -186,6 +188,7 @@ def test_callback_sees_each_step() -> None:
     np.testing.assert_allclose(seen, expected)
 
 
+@pytest.mark.slow
 def test_direct() -> None:
     a = scipy.sparse.csc_array(grid(10))
     mine, b = nl.sparse.csc_array(a), nl.asarray(B)

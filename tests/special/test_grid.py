@@ -73,6 +73,7 @@ def test_ends_of_distributions() -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="mpmath is stopped by an alarm")
 @pytest.mark.parametrize("name", [*grid.CASES, *grid.INVERSES])
 def test_parameters_of_every_size(name: str) -> None:

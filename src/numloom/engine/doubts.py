@@ -342,13 +342,15 @@ def add(device: Any, buffer: Any, nodes: Iterable[Any]) -> None:
 
 
 def share(device: Any, nodes: Sequence[Any], written: Sequence[Any]) -> None:
-    """A kernel was launched of which nothing is known but what values it was given, and which it may write to."""
-    if is_due(device):
-        doubt = joined(device, of_values(nodes))
-        for node in written:
-            buffer = (node.args[0] if node.kind == VIEW else node).buffer
-            if buffer is not None:
-                buffer.doubt = doubt
+    """A kernel was launched of which nothing is known but what values it was given, and which it may write to.
+
+    Ask `is_due` first.
+    """
+    doubt = joined(device, of_values(nodes))
+    for node in written:
+        buffer = (node.args[0] if node.kind == VIEW else node).buffer
+        if buffer is not None:
+            buffer.doubt = doubt
 
 
 # ------------------------------------------------------------ hearing and telling

@@ -18,6 +18,7 @@ try:
     import cython
 except ImportError:
     from numloom.base import uncompiled as cython
+from numloom.device.complaints import Found, take
 from numloom.device.cpu.hostview import array_at, number_at
 from numloom.device.memory import Pool
 from numloom.device.registry import beside, holder, many, on, several
@@ -212,7 +213,11 @@ def _is_word_set(address: int) -> bool:
 def settle_near(device: Any, pool: Pool | None) -> None:
     """Raise what a kernel found that has run, where the host sees that at once."""
     if pool is not None and pool.error_at and _is_word_set(pool.error_at):
-        _raise_found(device if pool is device.pool else beside(device))
+        near = device if pool is device.pool else beside(device)
+        if near is None:  # Memory of the host from before a fork, say: nobody else takes what stands there.
+            _raise_first(take(pool.error_at))
+        else:
+            _raise_found(near)
 
 
 def settle_fault(device: Any, pool: Pool) -> None:
@@ -230,7 +235,11 @@ def _raise_on_host(device: Any) -> None:
 
 def _raise_found(host: Any) -> None:
     """Raise what kernels of the host found: the values that they were to compute are pending."""
-    found = host.take_complaints()
+    _raise_first(host.take_complaints())
+
+
+def _raise_first(found: list[Found]) -> None:
+    """Raise the first of what was found, if anything was."""
     if found:
         raise error_of(found[0])
 

@@ -32,7 +32,7 @@ from numloom.device.registry import many, several
 from numloom.emit.user import USER_TYPES, UserText, as_user, as_value, part, user_text, value_type, words_of
 from numloom.emit.user_loop import Slot, UserKernel, emit_loop
 from numloom.engine import look
-from numloom.engine.doubts import share
+from numloom.engine.doubts import is_due, share
 from numloom.engine.guard import guard
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, broadcast_strides, c_strides
@@ -503,8 +503,11 @@ def launch(
         else:
             _launch_with_scratch(device, kernel, words, geometry, after, *scratch)
         look.settle_fault(device, device.pool)
-        given = [(slot, one.storage.value) for slot, one in zip(slots, arguments, strict=True) if type(one) is ndarray]
-        share(device, [node for _, node in given], [node for slot, node in given if slot.written])
+        if is_due(device):
+            given = [
+                (slot, one.storage.value) for slot, one in zip(slots, arguments, strict=True) if type(one) is ndarray
+            ]
+            share(device, [node for _, node in given], [node for slot, node in given if slot.written])
     finally:
         for cell in pinned:
             unpin(cell)

@@ -22,7 +22,7 @@ from numloom.base.wording import counted
 from numloom.device import registry
 from numloom.device.registry import many, several
 from numloom.engine import look
-from numloom.engine.doubts import share
+from numloom.engine.doubts import is_due, share
 from numloom.kernels.arguments import elsewhere_for
 from numloom.kernels.raw import MOST_BLOCKS, MOST_THREADS, stream_handle, triple
 
@@ -170,8 +170,10 @@ class PythonKernel:
                     pinned.append(a.storage)
             given = [_argument(name, parameter, a) for parameter, a in zip(takes, args, strict=True)]
             function[blocks, threads, 0, shared](*given)
-            nodes = [a.storage.value for a in args if type(a) is ndarray]
-            share(registry.current(), nodes, nodes)
+            device = registry.current()
+            if is_due(device):
+                nodes = [a.storage.value for a in args if type(a) is ndarray]
+                share(device, nodes, nodes)
         finally:
             for cell in pinned:
                 unpin(cell)

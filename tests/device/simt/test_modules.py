@@ -80,6 +80,7 @@ def test_options_headers_and_files(run, device, tmp_path):
     assert (run("", np.zeros(32, "i4"), module=device.module(source, options=options)) == 202).all()
 
 
+@pytest.mark.slow
 def test_modules_are_kept_on_disk(tmp_path, run):
     code = kernel("int* x", "    x[t] = 3;")
     program = (
