@@ -124,11 +124,13 @@ def apart() -> Iterator[Any]:
 def stand_in() -> Iterator[Any]:
     """A device beside the host, as a GPU is, with memory that the host cannot touch; small work runs on the host.
 
-    Kernels and routines that are given memory of the host's pool fail.
+    Kernels and routines that are given memory of the host's pool fail. One may stand within another, as under
+    ``--device beside``: each has a name of its own there, so that the outer one's memory stays known.
     """
     nl.synchronize()
     inner = registry.get("cpu")
     hidden = Hidden()
+    name = f"stand-in at {hidden.base:#x}"
 
     def interpret_here(program: Any, pointers: Any, params: Any, offsets: Any, where: Any, places: Any) -> None:
         if gpu_of(where) is not device:
@@ -222,14 +224,14 @@ def stand_in() -> Iterator[Any]:
     device.event, device.elapsed = time.perf_counter, lambda start, end: 1e3 * (end - start)
     found, device.routine = device.routine, routine
     interpret, execute.interpret = execute.interpret, interpret_here  # type: ignore[attr-defined]
-    registry._devices["stand-in"] = device
+    registry._devices[name] = device
     try:
-        with nl.config(placement="auto", cpu_compile="never"), registry.use("stand-in"):
+        with nl.config(placement="auto", cpu_compile="never"), registry.use(name):
             yield device
             nl.synchronize()
     finally:
         execute.interpret = interpret  # type: ignore[attr-defined]
-        del registry._devices["stand-in"]
+        del registry._devices[name]
         registry._hosts.pop(device, None)
         registry._lanes[:] = [one for one in registry._lanes if one.gpu is not device]
         registry.count_devices()
