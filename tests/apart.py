@@ -125,12 +125,12 @@ def stand_in() -> Iterator[Any]:
     """A device beside the host, as a GPU is, with memory that the host cannot touch; small work runs on the host.
 
     Kernels and routines that are given memory of the host's pool fail. One may stand within another, as under
-    ``--device beside``: each has a name of its own there, so that the outer one's memory stays known.
+    ``--device beside``: the outer one has another name meanwhile, so that its memory stays known.
     """
     nl.synchronize()
     inner = registry.get("cpu")
     hidden = Hidden()
-    name = f"stand-in at {hidden.base:#x}"
+    outer, aside = registry._devices.get("stand-in"), f"stand-in around {hidden.base:#x}"
 
     def interpret_here(program: Any, pointers: Any, params: Any, offsets: Any, where: Any, places: Any) -> None:
         if gpu_of(where) is not device:
@@ -224,14 +224,18 @@ def stand_in() -> Iterator[Any]:
     device.event, device.elapsed = time.perf_counter, lambda start, end: 1e3 * (end - start)
     found, device.routine = device.routine, routine
     interpret, execute.interpret = execute.interpret, interpret_here  # type: ignore[attr-defined]
-    registry._devices[name] = device
+    registry._devices["stand-in"] = device
+    if outer is not None:
+        registry._devices[aside] = outer
     try:
-        with nl.config(placement="auto", cpu_compile="never"), registry.use(name):
+        with nl.config(placement="auto", cpu_compile="never"), registry.use("stand-in"):
             yield device
             nl.synchronize()
     finally:
         execute.interpret = interpret  # type: ignore[attr-defined]
-        del registry._devices[name]
+        del registry._devices["stand-in"]
+        if outer is not None:
+            registry._devices["stand-in"] = registry._devices.pop(aside)
         registry._hosts.pop(device, None)
         registry._lanes[:] = [one for one in registry._lanes if one.gpu is not device]
         registry.count_devices()

@@ -148,8 +148,9 @@ def test_a_stand_in_within_another_leaves_it() -> None:
             y = nl.asarray(host) * 2
             nl.evaluate(y)
             assert [registry.holder(node_of(one).buffer) for one in (x, y)] == [outer, inner]
+            assert registry.get(inner.name) is inner
             np.testing.assert_array_equal(y.get(), host * 2)
             np.testing.assert_array_equal(x.get(), host + 1)
             del y
-        assert registry.holder(node_of(x).buffer) is outer
+        assert registry.holder(node_of(x).buffer) is outer and registry.get(outer.name) is outer
         np.testing.assert_array_equal((x * 3).get(), (host + 1) * 3)
