@@ -124,11 +124,13 @@ def apart() -> Iterator[Any]:
 def stand_in() -> Iterator[Any]:
     """A device beside the host, as a GPU is, with memory that the host cannot touch; small work runs on the host.
 
-    Kernels and routines that are given memory of the host's pool fail.
+    Kernels and routines that are given memory of the host's pool fail. One may stand within another, as under
+    ``--device beside``: the outer one has another name meanwhile, so that its memory stays known.
     """
     nl.synchronize()
     inner = registry.get("cpu")
     hidden = Hidden()
+    outer, aside = registry._devices.get("stand-in"), f"stand-in around {hidden.base:#x}"
 
     def interpret_here(program: Any, pointers: Any, params: Any, offsets: Any, where: Any, places: Any) -> None:
         if gpu_of(where) is not device:
@@ -223,6 +225,8 @@ def stand_in() -> Iterator[Any]:
     found, device.routine = device.routine, routine
     interpret, execute.interpret = execute.interpret, interpret_here  # type: ignore[attr-defined]
     registry._devices["stand-in"] = device
+    if outer is not None:
+        registry._devices[aside] = outer
     try:
         with nl.config(placement="auto", cpu_compile="never"), registry.use("stand-in"):
             yield device
@@ -230,6 +234,8 @@ def stand_in() -> Iterator[Any]:
     finally:
         execute.interpret = interpret  # type: ignore[attr-defined]
         del registry._devices["stand-in"]
+        if outer is not None:
+            registry._devices["stand-in"] = registry._devices.pop(aside)
         registry._hosts.pop(device, None)
         registry._lanes[:] = [one for one in registry._lanes if one.gpu is not device]
         registry.count_devices()

@@ -108,3 +108,15 @@ def test_interpolation_at_a_knot_of_the_other_sign(char: str) -> None:
             want = np.interp(at, points, values)
             got = nl.interp(nl.asarray(at), nl.asarray(points), nl.asarray(values))
             assert_bits_equal(nl.signbit(got.real), np.signbit(want.real))
+
+
+def test_the_first_of_two_zeros_stays_in_halves() -> None:
+    """By kernels, too; of other floats NumPy promises nothing."""
+    a, b = np.array([[0.0, -0.0, 0.0, -0.0, 1.0, np.nan], [-0.0, 0.0, 0.0, -0.0, 2.0, 1.0]], "f2")
+    names = ("minimum", "maximum", "fmin", "fmax")
+    with nl.config(unplanned=0, cpu_compile="wait"):
+        found = [getattr(nl, name)(nl.asarray(a), nl.asarray(b)) for name in names]
+        nl.evaluate(*found)
+    for name, value in zip(names, found, strict=True):
+        np.testing.assert_array_equal(np.signbit(value.get()), np.signbit(getattr(np, name)(a, b)))
+        np.testing.assert_array_equal(value.get(), getattr(np, name)(a, b))

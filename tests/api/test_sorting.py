@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import numloom as nl
+from numloom.device import registry
 from numloom.testing import assert_array_equal, for_all_dtypes, matches_numpy
 
 CASES = """
@@ -137,3 +138,18 @@ def test_the_largest_first(dtype: str) -> None:
     assert_array_equal(ours, np.take_along_axis(values, np.argsort(keys, kind="stable"), -1), strict=True)
     with pytest.raises(ValueError, match="same time"):
         nl.sort(ours, kind="stable", descending=False)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i4", "i8"])
+@pytest.mark.parametrize("value", [2.5, 3, -1, -1.5, 250.0])
+def test_a_place_among_narrow_numbers_widens_none_of_them(dtype: str, value: float) -> None:
+    """A number of another dtype becomes one of the vector's, which is searched where it lies."""
+    host = np.repeat(np.arange(256), 40).astype(dtype)
+    x = nl.asarray(host) + 0
+    nl.evaluate(x)
+    pool = registry.current().pool
+    for side in ("left", "right"):
+        pool.reset_peak()
+        before = pool.used
+        assert nl.searchsorted(x, value, side).item() == np.searchsorted(host, value, side)
+        assert pool.peak - before < host.size

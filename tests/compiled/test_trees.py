@@ -178,6 +178,15 @@ def test_constants_can_be_changed() -> None:
     assert nl.substitute(y, [(two.array, 5), (x, nl.asarray([1.0, 2, 3]))]).get().tolist() == [6, 11, 16]
 
 
+def test_an_index_out_of_bounds_is_told_of_the_substitution() -> None:
+    """Of the line that gave it, not of the one that recorded the tree."""
+    table, i = nl.asarray(np.arange(5.0)), nl.symbol("i", (3,), "i8")
+    tree = table[i] * 2
+    with nl.config(executor="fused"), pytest.raises(IndexError, match=r"recorded at .*: .*nl\.substitute\(tree, "):
+        nl.substitute(tree, (i, nl.asarray([0, 1, 7]))).get()
+    assert nl.substitute(tree, (i, nl.asarray([0, 1, -1]))).tolist() == [0.0, 2.0, 8.0]
+
+
 def test_rules() -> None:
     x = nl.symbol("x", (3,))
     y = nl.log(nl.exp(x * 2)) + nl.log(nl.exp(x))

@@ -80,3 +80,20 @@ def test_bytes_are_divided_as_numpy_does(name: str, char: str) -> None:
         for divisor in every:
             found = nl.asnumpy(ours(nl.asarray(every), int(divisor)))
             np.testing.assert_array_equal(found, theirs(every, divisor))
+
+
+@pytest.mark.parametrize("char", "iI")
+def test_whole_numbers_are_divided_exactly(char: str) -> None:
+    """Multiples of small and of large divisors, and what lies beside them: no quotient is rounded up."""
+    info, rng = np.iinfo(char), np.random.default_rng(7)
+    divisor = rng.integers(info.min, info.max, 4000) >> rng.integers(0, info.bits, 4000)
+    divisor[divisor == 0] = info.max
+    multiple = rng.integers(0, info.max, 4000) // divisor * divisor
+    a = np.concatenate([multiple - 1, multiple, multiple + 1]).clip(info.min, info.max).astype(char)
+    b = np.tile(divisor, 3).astype(char)
+    names = ("floor_divide", "remainder", "fmod")
+    with nl.config(unplanned=0, cpu_compile="wait"):
+        found = [getattr(nl, name)(nl.asarray(a), nl.asarray(b)) for name in names]
+        nl.evaluate(*found)
+    for name, value in zip(names, found, strict=True):
+        np.testing.assert_array_equal(value.get(), getattr(np, name)(a, b))

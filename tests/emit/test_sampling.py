@@ -32,3 +32,14 @@ def test_means_and_variances(name: str) -> None:
         mean, variance, excess = LAWS[name](*given).stats("mvk")
         assert abs(found.mean() - mean) < 5 * np.sqrt(variance / count), given
         assert abs(found.var() / variance - 1) < 5 * np.sqrt((2 + excess) / count), given
+
+
+def test_kernels_draw_what_numpy_draws() -> None:
+    """To the bit: small shapes take an exponential that is the same everywhere."""
+    needed()
+    with nl.config(unplanned=0, cpu_compile="wait"):
+        found = nl.random.default_rng(11).standard_gamma(0.5, size=2000).get()
+    with nl.config(executor="reference"):
+        expected = nl.random.default_rng(11).standard_gamma(0.5, size=2000).get()
+    assert len(np.unique(expected)) > 1000
+    np.testing.assert_array_equal(found, expected)

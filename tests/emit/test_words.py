@@ -62,6 +62,15 @@ def test_which(changed):
     assert [program.shape for program in changed] == [(3, 34)]
 
 
+@pytest.mark.parametrize("char", "?f")
+def test_kernels_copy_words(changed, char):
+    host, i = (np.arange(13 * 80) % 11).reshape(13, 80).astype(char), np.array([3, -1, 5, 0])
+    with nl.config(executor="fused", unplanned=0, cpu_compile="wait"):
+        found = nl.asarray(host)[:, 16:][nl.asarray(i)].get()
+    assert [program.shape for program in changed] == [(4, 64 * host.itemsize // 8)]
+    np.testing.assert_array_equal(found, host[:, 16:][i])
+
+
 def test_bounds():
     x, i = nl.ones((13, 64), "f"), nl.asarray([3, 13, 5])
     with pytest.raises(IndexError):

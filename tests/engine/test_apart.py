@@ -136,3 +136,21 @@ def test_widths_and_values_of_pad_may_lie_there() -> None:
         np.testing.assert_array_equal(got.get(), np.pad(host, widths, constant_values=values))
         got = nl.pad(nl.asarray(host), 1, "linear_ramp", end_values=(nl.asarray(values)[0, 0], 3))
         np.testing.assert_array_equal(got.get(), np.pad(host, 1, "linear_ramp", end_values=(7.0, 3)))
+
+
+def test_a_stand_in_within_another_leaves_it() -> None:
+    """As where a test has one of its own under ``--device beside``; once two devices have memory each is asked for."""
+    host = np.arange(6.0)
+    with stand_in() as outer, nl.config(placement="device"):
+        x = nl.asarray(host) + 1
+        nl.evaluate(x)
+        with stand_in() as inner, nl.config(placement="device"):
+            y = nl.asarray(host) * 2
+            nl.evaluate(y)
+            assert [registry.holder(node_of(one).buffer) for one in (x, y)] == [outer, inner]
+            assert registry.get(inner.name) is inner
+            np.testing.assert_array_equal(y.get(), host * 2)
+            np.testing.assert_array_equal(x.get(), host + 1)
+            del y
+        assert registry.holder(node_of(x).buffer) is outer and registry.get(outer.name) is outer
+        np.testing.assert_array_equal((x * 3).get(), (host + 1) * 3)

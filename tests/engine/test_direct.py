@@ -51,6 +51,8 @@ WORK: dict[str, Any] = {
     "differences turned around": lambda x, y: (x - y) * (y - x),
     "shared": lambda x, y: (lambda t: t * t)(x + y),
     "many": lambda x, y: x + 1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + y,
+    "as many as are told apart": lambda x, y: sum(range(1, 15), x) + y,
+    "one more": lambda x, y: sum(range(1, 16), x) + y,
     "of a counter": lambda x, y: x * nl.arange(x.shape[-1]) - y,
     "of a counter by rows": lambda x, y: x + nl.arange(x.size).reshape(x.shape),
     "of counters that begin elsewhere": lambda x, y: x[..., 1:] + nl.arange(9)[2 : x.shape[-1] + 1],

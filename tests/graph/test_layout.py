@@ -327,3 +327,14 @@ def test_what_does_not_see_all_of_a_block() -> None:
     assert not sees_all(Layout(16, (4,), (4,)), 10, (4,), 11)  # As many elements, of half of the memory.
     assert not sees_all(Layout(0, (4,), (8,)), 7, (4,), 11)  # The same bytes as other numbers.
     assert sees_all(Layout(0, (2, 2), (8, 16)), 11, (4,), 11)
+
+
+@pytest.mark.parametrize(("first", "second"), [(8, 4), (4, 8), (8, 1)])
+def test_parts_one_behind_the_other_are_seen_apart(first: int, second: int) -> None:
+    """Of any dtypes, also where they touch: the imaginary parts of numbers and their bytes, say."""
+    a, b = Layout(16, (6,), (first,)), Layout(16 + 6 * first, (3, 2), (-2 * second, second))
+    b = Layout(b.offset + 4 * second, b.shape, b.strides)
+    for one, its, other, others in ((a, first, b, second), (b, second, a, first)):
+        assert not may_overlap(one, its, other, others)
+    nearer = Layout(b.offset - 1, b.shape, b.strides)
+    assert may_overlap(a, first, nearer, second) and may_overlap(nearer, second, a, first)

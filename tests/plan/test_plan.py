@@ -16,7 +16,7 @@ from numloom.graph.layout import c_strides
 from numloom.graph.node import Node, hold, register, unhold
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.reductions import REDUCTIONS
-from numloom.plan.group import MAX_OUTPUTS
+from numloom.plan.group import MAX_LOADS, MAX_OUTPUTS
 from numloom.plan.plan import make_plan
 from numloom.plan.program import Program
 from numloom.plan.step import Plan, Step
@@ -195,6 +195,25 @@ def test_filled_arrays_are_written_with_their_slice(value: float, held: Any) -> 
     # Somebody else has the filled array: it is written for both.
     seen = held(build.full(value, F64, (1000,)))
     assert planned(written(seen, op("exp", leaf(90)), 5, 95)).kernels == 2
+
+
+@pytest.mark.parametrize(("begin", "kernels"), [(500, 1), (400, 2)])
+def test_parts_that_are_apart_are_written_at_once(begin: int, kernels: int, held: Any) -> None:
+    """Of what overlaps the later one stays."""
+    a = leaf(500)
+    last = held(written(written(leaf(1000), op("exp", a), 0, 500), op("sqrt", a), begin, begin + 500))
+    plan = planned(last)
+    assert plan.kernels == kernels
+    assert sum(len(step.program.stores) for step in plan.steps if step.program is not None) == 2
+
+
+def test_of_two_arguments_the_heavier_one_is_stored() -> None:
+    """With the other one a kernel would have too many loads; that is a row, which is computed where it is read."""
+    wide, row = leaf(90, 1000), leaf(1000)
+    for _ in range(MAX_LOADS - 1):
+        wide = op("add", wide, leaf(90, 1000))
+    plan = planned(op("multiply", wide, op("maximum", op("absolute", op("floor", row)), 0.5)))
+    assert [step.program and len(step.program.operands) for step in plan.steps] == [MAX_LOADS + 1, 3]
 
 
 def test_two_results_share_a_kernel(held: Any) -> None:
