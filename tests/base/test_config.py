@@ -107,3 +107,11 @@ def test_compile_errors_show_the_line(log):
 
 def test_compile_errors_without_a_line():
     assert "killed" in str(CompileError("compiler", "text", "killed"))
+
+
+def test_a_compile_error_is_made_anew_of_its_message() -> None:
+    """As frameworks of tests do, to say more than an error does."""
+    error = CompileError("g++", "one\ntwo", "x.cpp:2:1: error: bad")
+    again = type(error)(f"with these parameters: {error}")
+    assert str(again) == f"with these parameters: {error}"
+    assert str(pickle.loads(pickle.dumps(again))) == str(again)

@@ -79,18 +79,18 @@ class CompileError(RuntimeError):
     Parameters
     ----------
     compiler : str
-        Name of the compiler.
+        Name of the compiler; all of the message where nothing else is given, as by who raises errors anew from theirs.
     text : str
         The text it was given.
     log : str
         What it said.
     """
 
-    def __init__(self, compiler: str, text: str, log: str) -> None:
+    def __init__(self, compiler: str, text: str = "", log: str = "") -> None:
         self.compiler = compiler
         self.text = text
         self.log = log
-        super().__init__(f"{compiler} refused the kernel text\n{_excerpt(text, log)}")
+        super().__init__(f"{compiler} refused the kernel text\n{_excerpt(text, log)}" if text or log else compiler)
 
     def get_message(self) -> str:
         """What the compiler said, by CuPy's name."""
