@@ -128,7 +128,7 @@ def test_a_cut_library_is_no_library(tmp_path):
     assert is_whole(content) and is_whole(b"") and is_whole(b"text")
     assert not any(is_whole(content[:size]) for size in (6, 63, 64, 3000, len(content) - 1))
     (tmp_path / "cut").write_bytes(content[:3000])
-    program = "import sys; from numloom.device.cpu.compiler import load; load(open(sys.argv[1], 'rb').read())"
+    program = "import sys; from numloom.device.cpu.libraries import load; load(open(sys.argv[1], 'rb').read())"
     ended = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path / "cut")], capture_output=True, text=True, check=False
     )

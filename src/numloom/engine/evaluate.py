@@ -456,7 +456,11 @@ def new_plan(found: Walk, roots: list[Node], device: Backend) -> ReadyPlan:
     assert plan is not None
     plan.first = found.first
     plan.waits = 1 if device.interprets else 0
-    if len(plans) >= _PLANS_KEPT or _steps + len(plan.steps) > _STEPS_KEPT:
+    if device.crowded():
+        _drop_half()
+        load(_RESIZED).drop_half()
+        clear_direct()
+    elif len(plans) >= _PLANS_KEPT or _steps + len(plan.steps) > _STEPS_KEPT:
         _drop_half()
     plans[found.first] = plan
     _steps += len(plan.steps)

@@ -230,7 +230,7 @@ def plan_of(found: Walk, roots: list[Node], device: Any, change: Change = as_mad
     known = _specialisations.get(key)
     if known is None:
         if len(_specialisations) >= _KEYS_KEPT:
-            _drop_half()
+            drop_half()
         known = _specialisations[key] = Specialisations()
     for place, specialisation in enumerate(known.specialisations):
         values = specialisation.values(sizes)
@@ -253,7 +253,7 @@ def plan_of(found: Walk, roots: list[Node], device: Any, change: Change = as_mad
     made = Specialisation(found.nodes, numbers, sizes, device, change)
     _steps += len(made.steps)
     if _steps > _STEPS_KEPT:
-        _drop_half()
+        drop_half()
     del known.specialisations[_SPECIALISATIONS - 1 :]
     known.specialisations.insert(0, made)
     values = made.values(sizes)
@@ -279,8 +279,8 @@ def _exact_plan(
     return made
 
 
-def _drop_half() -> None:
-    """Make room for specialisations, where there are too many keys or steps."""
+def drop_half() -> None:
+    """Make room for specialisations, where there are too many keys or steps, or kernels that they hold."""
     global _steps
     for key in list(_specialisations)[::2]:
         del _specialisations[key]
@@ -288,4 +288,4 @@ def _drop_half() -> None:
     _steps = sum([len(made.steps) for made in kept])
 
 
-__all__ = ["plan_of"]
+__all__ = ["drop_half", "plan_of"]

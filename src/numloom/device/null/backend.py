@@ -90,6 +90,10 @@ class NullDevice:
             kernel = self._kernels[text, entry] = NullKernel(text, entry)
         return kernel
 
+    def crowded(self) -> bool:
+        """False: nothing is loaded."""
+        return False
+
     def expect(self, texts: Sequence[str]) -> None:
         """Nothing is compiled."""
 
