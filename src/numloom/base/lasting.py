@@ -21,30 +21,44 @@ class Lasting(Generic[K, V]):
     """
 
     def __init__(self, room: int) -> None:
-        self.alive: weakref.WeakValueDictionary[K, V] = weakref.WeakValueDictionary()
+        self.room = room
+        self._alive: weakref.WeakValueDictionary[K, V] = weakref.WeakValueDictionary()
         self._held = Memo(room)
+        self._come = 0  # since it was crowded last
 
     def get(self, key: K) -> V | None:
         """The value of a key, if it is there."""
-        return self.alive.get(key)
+        return self._alive.get(key)
 
     def setdefault(self, key: K, value: V) -> V:
         """The value of a key, or else this one, which is forgotten when nobody has it unless it is kept."""
-        return self.alive.setdefault(key, value)
+        return self._alive.setdefault(key, value)
 
     def keep(self, key: K, value: V) -> V:
         """Have a value last, and give it back."""
-        self.alive[key] = value
+        self._alive[key] = value
         self._held.keep(key, value)
+        self._come += 1
         return value
+
+    def __len__(self) -> int:
+        return len(self._alive)
 
     def values(self) -> list[V]:
         """Those that are there."""
-        return list(self.alive.values())
+        return list(self._alive.values())
 
-    def forget_half(self) -> None:
-        """Let go of every other one."""
+    def crowded(self) -> bool:
+        """Whether more are there than there is room for, so that others who have some had better let go of them.
+
+        Half of those that are held here go then. If as many stay since others have them, it is crowded again only
+        when half as many as there is room for have come.
+        """
+        if len(self._alive) <= self.room or 2 * self._come < self.room:
+            return False
+        self._come = 0
         self._held.forget_half()
+        return True
 
 
 __all__ = ["Lasting"]

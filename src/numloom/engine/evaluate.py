@@ -67,6 +67,7 @@ from numloom.graph.node import (
     UPDATE,
     VIEW,
     Node,
+    forget_signatures,
     hold,
     leave_live,
     live_nodes,
@@ -460,6 +461,7 @@ def new_plan(found: Walk, roots: list[Node], device: Backend) -> ReadyPlan:
         _drop_half()
         load(_RESIZED).drop_half()
         clear_direct()
+        forget_signatures()
     elif len(plans) >= _PLANS_KEPT or _steps + len(plan.steps) > _STEPS_KEPT:
         _drop_half()
     plans[found.first] = plan

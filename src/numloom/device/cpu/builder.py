@@ -35,7 +35,7 @@ MARK = "nl_guard.run("
 """In the texts of users' loops."""
 BATCH = 8
 KEPT = 1024
-"""Kernels that stay loaded though nobody has them, and libraries from which on whoever has some had better forget."""
+"""Kernels that stay loaded though nobody has them."""
 REFERENCE = b"in "
 
 
@@ -110,7 +110,6 @@ class Builder:
         self._staying: set[CpuKernel] = set()  # of many functions, whose addresses are asked for by name
         # By key in the disk cache; each is held by its kernels.
         self._libraries: weakref.WeakValueDictionary[str, ctypes.CDLL] = weakref.WeakValueDictionary()
-        self._loaded = 0  # since `crowded` was so last
         self._compiler: Compiler | None = None
         self._searched = False
         self._stopping = False
@@ -238,9 +237,7 @@ class Builder:
     def drain(self, timeout: float | None = None) -> bool:
         """Wait until nothing is queued; False if that takes longer than `timeout` seconds."""
         with self._changed:
-            return self._changed.wait_for(
-                lambda: not any(kernel.queued for kernel in self._kernels.values()), timeout
-            )
+            return self._changed.wait_for(lambda: not any(kernel.queued for kernel in self._kernels.values()), timeout)
 
     def queued(self) -> list[CpuKernel]:
         """What waits to be compiled, or is being compiled."""
@@ -318,7 +315,6 @@ class Builder:
     def _load(self, key: str, content: bytes, kernel: CpuKernel) -> ctypes.CDLL:
         """Load a library; it stays if its kernel does."""
         library = self._libraries[key] = load(content, stays=not kernel.entry)
-        self._loaded += 1
         return library
 
     def _bind(self, kernel: CpuKernel, library: ctypes.CDLL, compiler: Compiler) -> None:
@@ -334,15 +330,8 @@ class Builder:
             self._staying.add(kernel)
 
     def crowded(self) -> bool:
-        """Whether so many libraries are loaded that plans had better be forgotten, and with them their kernels.
-
-        If there are as many still, since users have them, it is so again only when half as many more were loaded.
-        """
-        if len(self._libraries) <= KEPT or 2 * self._loaded < KEPT:
-            return False
-        self._loaded = 0
-        self._kernels.forget_half()
-        return True
+        """Whether so many kernels are loaded that plans had better be forgotten, which have some."""
+        return self._kernels.crowded()
 
     @property
     def faults(self) -> Faults:
