@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import numpy
 
+import numloom as np
 from levels import take_light
 from numloom.device.cpu import builder
 
@@ -23,9 +24,6 @@ TOLD = 8
 if "NUMLOOM_TEST_USUAL" not in os.environ:
     take_light()
 builder.KEPT = ROOM  # type: ignore[misc]
-
-import numloom as np
-
 STEPS = ("x + y", "x * 3", "np.sqrt(x * x)", "x - y", "np.maximum(x, y)", "-x", "x * y", "abs(x)")
 
 

@@ -53,7 +53,7 @@ from numloom.engine.state import count_flush, counters, note_copy, watchers
 from numloom.engine.unplanned import last_regret, leave_to_plan, run_one, run_unplanned, side
 from numloom.engine.verify import VerificationError, check_computed, computed_apart
 from numloom.engine.walk import Walk, end_walk, is_under_way, pending_roots, run_only, walk, walk_pending
-from numloom.graph.build import copied, host_cast, leaf
+from numloom.graph.build import copied, forget_operations, host_cast, leaf
 from numloom.graph.build import view as _view
 from numloom.graph.layout import Layout, extent_of, is_dense_order, k_strides
 from numloom.graph.node import (
@@ -67,7 +67,6 @@ from numloom.graph.node import (
     UPDATE,
     VIEW,
     Node,
-    forget_signatures,
     hold,
     leave_live,
     live_nodes,
@@ -461,7 +460,7 @@ def new_plan(found: Walk, roots: list[Node], device: Backend) -> ReadyPlan:
         _drop_half()
         load(_RESIZED).drop_half()
         clear_direct()
-        forget_signatures()
+        forget_operations()
     elif len(plans) >= _PLANS_KEPT or _steps + len(plan.steps) > _STEPS_KEPT:
         _drop_half()
     plans[found.first] = plan
