@@ -53,7 +53,7 @@ from numloom.engine.state import count_flush, counters, note_copy, watchers
 from numloom.engine.unplanned import last_regret, leave_to_plan, run_one, run_unplanned, side
 from numloom.engine.verify import VerificationError, check_computed, computed_apart
 from numloom.engine.walk import Walk, end_walk, is_under_way, pending_roots, run_only, walk, walk_pending
-from numloom.graph.build import copied, forget_operations, host_cast, leaf
+from numloom.graph.build import copied, host_cast, leaf
 from numloom.graph.build import view as _view
 from numloom.graph.layout import Layout, extent_of, is_dense_order, k_strides
 from numloom.graph.node import (
@@ -456,12 +456,8 @@ def new_plan(found: Walk, roots: list[Node], device: Backend) -> ReadyPlan:
     assert plan is not None
     plan.first = found.first
     plan.waits = 1 if device.interprets else 0
-    if device.crowded():
-        _drop_half()
-        load(_RESIZED).drop_half()
-        clear_direct()
-        forget_operations()
-    elif len(plans) >= _PLANS_KEPT or _steps + len(plan.steps) > _STEPS_KEPT:
+    full = len(plans) >= _PLANS_KEPT or _steps + len(plan.steps) > _STEPS_KEPT
+    if load(_RESIZED).crowded(device) or full:
         _drop_half()
     plans[found.first] = plan
     _steps += len(plan.steps)

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any, cast
 from numloom.base.config import config
 from numloom.base.later import Later
 from numloom.engine import kept_plans
+from numloom.engine.direct import clear_direct
 from numloom.engine.execute import Pattern, ReadyPlan, ReadyStep, ready_plan, resized, sources_of
 from numloom.engine.state import counters
 from numloom.engine.symbolic_key import play, symbolic_key
 from numloom.engine.walk import Walk
+from numloom.graph.build import forget_operations
 from numloom.graph.node import SCALAR, UPDATE, VIEW, Node
 from numloom.plan.nearby import nearby_views
 from numloom.plan.program import Box, Geometry, Instr, KernelSource, Operand, Program, Reduce, Store, Word
@@ -230,7 +232,7 @@ def plan_of(found: Walk, roots: list[Node], device: Any, change: Change = as_mad
     known = _specialisations.get(key)
     if known is None:
         if len(_specialisations) >= _KEYS_KEPT:
-            drop_half()
+            _drop_half()
         known = _specialisations[key] = Specialisations()
     for place, specialisation in enumerate(known.specialisations):
         values = specialisation.values(sizes)
@@ -253,7 +255,7 @@ def plan_of(found: Walk, roots: list[Node], device: Any, change: Change = as_mad
     made = Specialisation(found.nodes, numbers, sizes, device, change)
     _steps += len(made.steps)
     if _steps > _STEPS_KEPT:
-        drop_half()
+        _drop_half()
     del known.specialisations[_SPECIALISATIONS - 1 :]
     known.specialisations.insert(0, made)
     values = made.values(sizes)
@@ -279,8 +281,18 @@ def _exact_plan(
     return made
 
 
-def drop_half() -> None:
-    """Make room for specialisations, where there are too many keys or steps, or kernels that they hold."""
+def crowded(device: Any) -> bool:
+    """Whether more kernels are loaded than should be, so that plans had better go; what is like them goes here."""
+    if not device.crowded():
+        return False
+    _drop_half()
+    clear_direct()
+    forget_operations()
+    return True
+
+
+def _drop_half() -> None:
+    """Make room for specialisations, where there are too many keys or steps, or kernels."""
     global _steps
     for key in list(_specialisations)[::2]:
         del _specialisations[key]
@@ -288,4 +300,4 @@ def drop_half() -> None:
     _steps = sum([len(made.steps) for made in kept])
 
 
-__all__ = ["drop_half", "plan_of"]
+__all__ = ["crowded", "plan_of"]

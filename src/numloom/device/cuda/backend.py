@@ -58,7 +58,8 @@ PINNED = 256 << 10  # bytes from which a downloaded array lies in pinned memory 
 STAGED_DOWNLOAD = 64 << 20  # pinning more takes longer than copying it once more
 RING_UPLOAD = 64 << 10  # bytes up to which an upload waits for nothing
 STAGED_UPLOAD = 4 << 20
-KEPT, KEPT_MODULES = 1024, 256  # kernels and users' modules that stay loaded though nobody has them
+KEPT = 1024  # kernels that stay loaded though nobody has them
+KEPT_MODULES = 256  # and users' modules
 TURNS = 20_000  # looks at a word, about a millisecond; whoever waits longer does so where Ctrl-C is heard
 
 
