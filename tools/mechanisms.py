@@ -1,9 +1,9 @@
 """What outlives a call to be found again: ``python tools/mechanisms.py`` counts it, ``--write`` writes the page of it.
 
-Tables are found in the sources: `Memo`, `Lasting`, ``lru_cache`` and ``cache``, weak tables, and dictionaries, lists and arrays
-that functions write to. `mechanisms_by_hand.py` says what becomes of the latter, and which are no memory of results;
-it names the rules by which work warms up, and the ways to record and to run. What is not seen: tables that only
-functions write to which they are given to, and single values.
+Tables are found in the sources: `Memo`, `Lasting`, ``lru_cache`` and ``cache``, weak tables, and dictionaries, lists
+and arrays that functions write to. `mechanisms_by_hand.py` says what becomes of the latter, and which are no memory
+of results; it names the rules by which work warms up, and the ways to record and to run. What is not seen: tables
+that only functions write to which they are given to, and single values.
 """
 
 from __future__ import annotations
