@@ -57,6 +57,7 @@ def device(driver):
     made.idle, made._kernels, made._modules, made._ahead = [], Lasting(KEPT), WeakValueDictionary(), {}
     made._user_modules = Lasting(KEPT)
     made._lock = threading.Lock()
+    made.enter = lambda: True
     made.architecture = "sm_90"
     with nl.config(cuda_compile="background"):
         yield made
@@ -77,13 +78,13 @@ def test_modules_that_nobody_has_are_unloaded_together(driver):
     idle = []
     held = [LoadedCode(b"code", idle, "loading") for _ in range(10)]
     del held[:3]
-    unload(idle)
+    unload(idle, lambda: True)
     assert (len(driver.loaded), driver.waits) == (10, 0)  # Too few to wait for.
     driver.under_way.update(driver.loaded)
     del held[:2]
-    unload(idle)
+    unload(idle, lambda: True)
     assert (sorted(driver.unloaded), driver.waits, idle) == ([1, 2, 3, 4, 5], 1, [])
-    unload(idle)
+    unload(idle, lambda: True)
     assert (len(driver.loaded), driver.waits) == (5, 1)
 
 
@@ -93,10 +94,10 @@ def test_where_the_driver_refuses_they_stay_and_nothing_is_raised(driver, refuse
     for _ in range(5):
         LoadedCode(b"code", idle, "loading")
     driver.refuses = refuses
-    unload(idle)
+    unload(idle, lambda: True)
     assert len(driver.loaded) == len(idle) == 5
     driver.refuses = ""
-    unload(idle)
+    unload(idle, lambda: True)
     assert not driver.loaded and not idle
 
 

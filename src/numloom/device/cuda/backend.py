@@ -32,7 +32,7 @@ from numloom.device.cpu.memory import total
 from numloom.device.cuda import compile as nvrtc
 from numloom.device.cuda import driver
 from numloom.device.cuda.capture import captured
-from numloom.device.cuda.code import TOGETHER, LoadedCode, unload
+from numloom.device.cuda.code import LoadedCode, unload
 from numloom.device.cuda.module import CudaModule, load
 from numloom.device.cuda.routines import BOUND, ROUTINES
 from numloom.device.cuda.routines.compaction import Chosen
@@ -439,9 +439,7 @@ class CudaDevice:
 
     def crowded(self) -> bool:
         # Called for each new plan, in which nothing is captured.
-        if driver.state.several and len(self.idle) >= TOGETHER:
-            self.enter()
-        unload(self.idle)
+        unload(self.idle, self.enter)
         return self._kernels.crowded()
 
     def expect(self, texts: Sequence[str]) -> None:
@@ -488,7 +486,7 @@ class CudaDevice:
         with self._lock:
             module = self._user_modules.get(key)
             if module is None:
-                unload(self.idle)
+                unload(self.idle, self.enter)
                 module = self._user_modules.keep(key, load(self, sources, options, names))
         return module
 
@@ -496,7 +494,7 @@ class CudaDevice:
         """A module of a user's machine code or PTX."""
         if driver.state.several:
             self.enter()
-        unload(self.idle)
+        unload(self.idle, self.enter)
         return CudaModule(self, code, {})
 
     def image(self, texels: Texels, flags: int) -> CudaImage:

@@ -7,6 +7,7 @@ given is done; that is waited for once in some hundred new kernels.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from numloom.base.errors import DeviceError
@@ -47,13 +48,17 @@ class LoadedCode:
             self._idle.append(self.handle)
 
 
-def unload(idle: list[Any]) -> None:
-    """Unload modules that nobody has, if they are many; to be called where no work is being captured."""
+def unload(idle: list[Any], enter: Callable[[], Any]) -> None:
+    """Unload modules that nobody has, if they are many; to be called where no work is being captured.
+
+    `enter` makes their GPU's context current in this thread.
+    """
     if len(idle) < TOGETHER:
         return
     # Whatever comes to the list from now on may have been launched after what is waited for.
     handles = [idle.pop() for _ in range(len(idle))]
     try:
+        enter()
         driver.call("cuCtxSynchronize", doing="running earlier work")
         while handles:
             driver.call("cuModuleUnload", handles[-1], doing="unloading a module")
