@@ -136,7 +136,7 @@ def test_kernels_of_one_library_hold_it_together(builder):
 def test_kernels_met_stay_few_and_come_back(builder):
     close_idle()
     before = len(maps())
-    for factor in range(40):
+    for factor in range(24):
         kernel = builder.kernel(text(factor), "k", wait=True)
         call, x, y = run(kernel)
         call()
@@ -145,7 +145,7 @@ def test_kernels_met_stay_few_and_come_back(builder):
     close_idle()
     assert len(maps()) - before <= 5 * 9
     compiles = builder.compiles
-    for factor in range(40):
+    for factor in range(24):
         call, x, y = run(builder.kernel(text(factor), "k", wait=False))
         call()
         np.testing.assert_array_equal(y, x * factor)
@@ -180,7 +180,7 @@ def test_the_same_text_is_one_kernel_as_long_as_somebody_has_it(builder):
 
 def test_libraries_are_closed_while_threads_launch(builder):
     """Each thread fetches, binds, lets the table forget, launches (all cores) and lets go, again and again."""
-    texts = [text(factor) for factor in range(24)]
+    texts = [text(factor) for factor in range(12)]
     for one in texts:
         builder.kernel(one, "k", wait=True)
     wrong, until = [], time.monotonic() + 2.0
