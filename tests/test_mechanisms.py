@@ -12,7 +12,22 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 
 import mechanisms  # noqa: E402
-from mechanisms import CACHE, LRU, MEMO, ONCE, OTHER, SOURCES, WEAK, Named, counts, faults, find, there, was_there  # noqa: E402
+from mechanisms import (  # noqa: E402
+    CACHE,
+    LASTING,
+    LRU,
+    MEMO,
+    ONCE,
+    OTHER,
+    SOURCES,
+    WEAK,
+    Named,
+    counts,
+    faults,
+    find,
+    there,
+    was_there,
+)
 
 MODULE = """
 import functools, weakref
@@ -86,6 +101,7 @@ class Device:
         self.kernels = {}
         self.state = {}
         self.known = Memo(8)
+        self.shared: Lasting[str, object] = Lasting(ROOM)
         self.state["made"] = True
 
     def kernel(self, text):
@@ -133,11 +149,11 @@ def test_tables_that_are_planted_are_found_and_no_others(tree: Path) -> None:
         (OTHER, "first.py", "_of_others", ""), (WEAK, "first.py", "_holders", ""),
         (LRU, "first.py", "strides", "64"), (CACHE, "first.py", "text", ""), (ONCE, "first.py", "library", "1"),
         (OTHER, "first.py", "remembering.kept", ""), (OTHER, "first.py", "Device.kernels", ""),
-        (MEMO, "first.py", "Device.known", "8"),
+        (MEMO, "first.py", "Device.known", "8"), (LASTING, "first.py", "Device.shared", "64"),
         (OTHER, "_third.pyx", "known", "32"), (OTHER, "_third.pyx", "ways", ""),
     }  # fmt: skip
     own = counts(tree)
-    assert (own["what remembers"], own["- Memo"], own["- own rule"], own["  - not told"]) == (14, 3, 7, 7)
+    assert (own["what remembers"], own["- Memo"], own["- own rule"], own["  - not told"]) == (15, 3, 7, 7)
     assert own["rules of warming up"] == own["ways to run"] == 0
 
 

@@ -1,9 +1,9 @@
 """What outlives a call to be found again: ``python tools/mechanisms.py`` counts it, ``--write`` writes the page of it.
 
-Tables are found in the sources: `Memo`, ``lru_cache`` and ``cache``, weak tables, and dictionaries, lists and arrays
-that functions write to. `mechanisms_by_hand.py` says what becomes of the latter, and which are no memory of results;
-it names the rules by which work warms up, and the ways to record and to run. What is not seen: tables that only
-functions write to which they are given to, and single values.
+Tables are found in the sources: `Memo`, `Lasting`, ``lru_cache`` and ``cache``, weak tables, and dictionaries, lists
+and arrays that functions write to. `mechanisms_by_hand.py` says what becomes of the latter, and which are no memory
+of results; it names the rules by which work warms up, and the ways to record and to run. What is not seen: tables
+that only functions write to which they are given to, and single values.
 """
 
 from __future__ import annotations
@@ -30,9 +30,11 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "src" / "numloom"
 PAGE = ROOT / "docs" / "design" / "what-remembers.md"
 
-MEMO, LRU, CACHE, ONCE, WEAK, OTHER = "Memo", "lru_cache", "cache", "once", "weak", "own rule"
+MEMO, LASTING, LRU, CACHE = "Memo", "Lasting", "lru_cache", "cache"
+ONCE, WEAK, OTHER = "once", "weak", "own rule"
 KINDS = {
     MEMO: "bounded; a full one forgets every other entry",
+    LASTING: "what somebody else holds, and so many more; of these a full one forgets every other",
     LRU: "bounded; forgets what was used longest ago",
     CACHE: "an entry for each argument, for good",
     ONCE: "the result of a function without arguments",
@@ -101,7 +103,7 @@ def table_kind(value: ast.expr | None) -> str:
     if not isinstance(value, ast.Call):
         return ""
     name = last_name(value.func)
-    return MEMO if name == "Memo" else WEAK if name in WEAKS else OTHER if name in CONTAINERS else ""
+    return name if name in (MEMO, LASTING) else WEAK if name in WEAKS else OTHER if name in CONTAINERS else ""
 
 
 def whole(node: ast.expr | None, numbers: dict[str, int]) -> int | None:
@@ -252,7 +254,7 @@ def module_tables(modules: list[Module]) -> Iterator[Table]:
 
 def bound_of(value: ast.expr, module: Module) -> str:
     """How many entries a table that is made so has at most, as far as that says it."""
-    if isinstance(value, ast.Call) and last_name(value.func) == "Memo":
+    if isinstance(value, ast.Call) and last_name(value.func) in (MEMO, LASTING):
         return shown(whole(value.args[0], module.numbers) if value.args else 1 << 14)
     return shown(whole(value.right, module.numbers)) if isinstance(value, ast.BinOp) else ""
 
@@ -426,7 +428,10 @@ def page(found: list[Mechanism]) -> str:
     lines += grid(
         ("kind", "what becomes of entries", "how many"),
         [
-            *((code(kind) if kind in (MEMO, LRU, CACHE) else kind, KINDS[kind], str(len(of[kind]))) for kind in KINDS),
+            *(
+                (code(kind) if kind in (MEMO, LASTING, LRU, CACHE) else kind, KINDS[kind], str(len(of[kind])))
+                for kind in KINDS
+            ),
             ("all", "", str(len(found))),
         ],
     )
@@ -436,9 +441,12 @@ def page(found: list[Mechanism]) -> str:
         "",
         f"There are {len(WARM_UP)} rules of warming up, {len(RECORD)} ways to record and {len(RUN)} ways to run.",
     ]
-    titles = {MEMO: "Tables of one kind", OTHER: "Tables with a rule of their own", WEAK: "Weak tables"}
+    titles = {
+        MEMO: "Tables of one kind", LASTING: "Tables of what is shared", OTHER: "Tables with a rule of their own",
+        WEAK: "Weak tables",
+    }  # fmt: skip
     for kind, title in titles.items():
-        columns = {MEMO: 3, OTHER: 4, WEAK: 2}[kind]
+        columns = {MEMO: 3, LASTING: 3, OTHER: 4, WEAK: 2}[kind]
         tables = [(code(one.file), code(one.name), one.bound, one.rule)[:columns] for one in of[kind]]
         headings = ("file", "table", "entries at most", "rule")[:columns]
         lines += ["", f"## {title}", "", *grid(headings, tables)]

@@ -2,8 +2,8 @@
 
 CI leaves parameters out that reach what others reach (tests/telling.py), has most kernels compiled without much
 optimizing (tests/levels.py), and runs few random programs and faults; here all run and all are compiled as users get
-them, with forty times as many programs and three times as many faults. ``build/soak.md`` is the page of results: by
-folder, what failed, what took longest.
+them, with forty times as many programs, three times as many faults and 20,000 different kernels in one process.
+``build/soak.md`` is the page of results: by folder, what failed, what took longest.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "build" / "soak.md"
-MORE = {"NUMLOOM_PROGRAMS": "80000", "NUMLOOM_TEST_FAULTS": "15"}
+MORE = {"NUMLOOM_PROGRAMS": "80000", "NUMLOOM_TEST_FAULTS": "15", "NUMLOOM_TEST_KERNELS": "20000"}
 SLOWEST = 20
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import hashlib
+import itertools
 import re
 import subprocess
 import tempfile
@@ -17,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from compilers import SWITCHING, gxx
+from numloom.base.errors import DeviceError
 from numloom.device import complaints
 from numloom.device.cuda.routines.radix import PEERS
 from numloom.device.cuda.routines.scripts import Launch
@@ -238,6 +240,61 @@ def memset(to, value, nbytes, stream):
 def memcpy(to, source, nbytes, stream):
     ctypes.memmove(to, source, nbytes)
     return 0
+
+
+class EmulatedDriver:
+    """The driver as far as modules go: counts what is loaded and unloaded, and refuses what would be a fault on a GPU.
+
+    Launched work is under way until somebody waits for it.
+
+    Attributes
+    ----------
+    loaded : dict
+        Code by the handle of its module.
+    unloaded : list
+        Handles of modules in the order in which they were unloaded.
+    under_way : set
+        Modules that have been launched since somebody waited.
+    waits : int
+        How many times somebody did.
+    """
+
+    def __init__(self):
+        self.loaded = {}
+        self.unloaded = []
+        self.under_way = set()
+        self.waits = 0
+        self.refuses = ""
+        self._handles = itertools.count(1)
+
+    def call(self, name, *args, doing=""):
+        """`numloom.device.cuda.driver.call`."""
+        if name == self.refuses:
+            raise DeviceError(f"{doing} failed")
+        return getattr(self, name)(*args)
+
+    def cuModuleLoadData(self, code):
+        handle = next(self._handles)
+        self.loaded[handle] = code
+        return handle
+
+    def cuModuleGetFunction(self, module, name):
+        assert module in self.loaded, "a function of a module that is unloaded"
+        return module << 8
+
+    def cuCtxSynchronize(self):
+        self.under_way.clear()
+        self.waits += 1
+
+    def cuModuleUnload(self, module):
+        assert module in self.loaded, "a module is unloaded twice"
+        assert module not in self.under_way, "a module is unloaded while it runs"
+        del self.loaded[module]
+        self.unloaded.append(module)
+
+    def launch(self, function):
+        assert function >> 8 in self.loaded, "a launch of a module that is unloaded"
+        self.under_way.add(function >> 8)
 
 
 class EmulatedDevice:

@@ -64,7 +64,7 @@ def alone(monkeypatch, command):
 
 ARMED = 'if [ -e "$N.ARMED" ]; then rm -f "$N.ARMED$ONCE"; {}; fi\nexec "$REAL" "$@"'
 """A compiler that works until there is a file, which it removes."""
-CUT = '"$REAL" "$@"; while [ "$1" != -o ]; do shift; done; head -c 3000 "$2" > "$2.cut"; mv "$2.cut" "$2"; exit 0'
+CUT = '"$REAL" "$@"; while [ "$1" != -o ]; do shift; done; head -c 1000 "$2" > "$2.cut"; mv "$2.cut" "$2"; exit 0'
 TROUBLES = {
     "kill -KILL $$": r"did not get through, 2 times: it was ended by signal 9",
     "kill -BUS $$": r"it was ended by signal 7",
@@ -126,9 +126,9 @@ def test_a_text_that_quotes_trouble_is_refused(builders):
 def test_a_cut_library_is_no_library(tmp_path):
     content = module.find().compile(TEXT)
     assert is_whole(content) and is_whole(b"") and is_whole(b"text")
-    assert not any(is_whole(content[:size]) for size in (6, 63, 64, 3000, len(content) - 1))
-    (tmp_path / "cut").write_bytes(content[:3000])
-    program = "import sys; from numloom.device.cpu.compiler import load; load(open(sys.argv[1], 'rb').read())"
+    assert not any(is_whole(content[:size]) for size in (6, 63, 64, 1000, len(content) - 1))
+    (tmp_path / "cut").write_bytes(content[:1000])
+    program = "import sys; from numloom.device.cpu.libraries import load; load(open(sys.argv[1], 'rb').read())"
     ended = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path / "cut")], capture_output=True, text=True, check=False
     )
@@ -139,9 +139,9 @@ def test_a_cut_library_in_the_cache_is_compiled_anew(builders, cache):
     first = builders()
     content = first.compiler.compile(TEXT)
     key = key_of(TEXT, first.compiler.identity)
-    cache.put(key, content[:3000], first.compiler.identity)
+    cache.put(key, content[:1000], first.compiler.identity)
     assert first.kernel(TEXT, "k", wait=True).ready and first.compiles == 1
-    assert len(cache.get(key, first.compiler.identity)) > 3000
+    assert len(cache.get(key, first.compiler.identity)) > 1000
 
 
 @pytest.mark.parametrize("mode", ["wait", "background"])

@@ -350,7 +350,7 @@ def test_loading_where_temporary_files_may_not_run(builder, monkeypatch):
             raise OSError("failed to map segment from shared object")
         return original(path)
 
-    monkeypatch.setattr(compiler_module.ctypes, "CDLL", refuse)
+    monkeypatch.setattr(ctypes, "CDLL", refuse)
     device = CpuDevice()
     for factor in (3, 5):
         kernel = builder.kernel(scale(factor), "k", wait=True)

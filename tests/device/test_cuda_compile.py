@@ -7,6 +7,7 @@ import threading
 import time
 from array import array
 from types import SimpleNamespace
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ import numloom as nl
 from numloom.array.ndarray import node_of, wrap
 from numloom.base.dtypes import F32
 from numloom.base.errors import CompileError
+from numloom.base.lasting import Lasting
 from numloom.device.cache import key_of, shared
 from numloom.device.cuda import backend
 from numloom.device.cuda import compile as nvrtc
@@ -124,7 +126,8 @@ def gpu(monkeypatch):
     monkeypatch.setattr(nvrtc, "HURRIES", True)
     monkeypatch.setattr(Slow, "made", ())
     device = backend.CudaDevice.__new__(backend.CudaDevice)
-    device._kernels, device._modules, device._ahead = {}, {}, {}
+    device._kernels, device._modules, device._ahead = Lasting(8), WeakValueDictionary(), {}
+    device.idle = []
     device._lock = threading.Lock()
     device.architecture = "sm_90"
     device.calls = calls

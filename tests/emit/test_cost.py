@@ -10,8 +10,7 @@ import pytest
 
 from compilers import needed
 from numloom.base.dtypes import C64, F32, F64, I64
-from numloom.device.cpu.builder import address_of
-from numloom.device.cpu.compiler import load
+from numloom.device.cpu.libraries import address_of, load
 from numloom.emit.cost import nanoseconds, vectors_unrolled
 from numloom.emit.loops import loop_program, loop_source
 from numloom.ops.elementwise import ELEMENTWISE

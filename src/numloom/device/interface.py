@@ -262,6 +262,12 @@ class Backend(Protocol):
         each launch whether it is `ready`, or calls this again.
         """
 
+    def crowded(self) -> bool:
+        """Whether so many kernels are loaded that half of the plans had better go, whose kernels then go, too.
+
+        A kernel stays loaded as long as somebody has it, or a launch that is `bound` to it. Others may be loaded again.
+        """
+
     def expect(self, texts: Sequence[str]) -> None:
         """These texts will be asked for soon: a backend whose callers wait for its compiler compiles them abreast."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 
 from numloom.base.dtypes import C64, C128, CHARS, CTYPES, F16, LOW
 from numloom.base.errors import CompileError
@@ -205,7 +205,7 @@ def _binary(name: str, space: str) -> str:
     return _inside(f"template <{_REALS}> NL_DEV R {name}(A x, B y) {{ return R({space}::{name}((C)x, (C)y)); }}\n")
 
 
-@cache
+@lru_cache(1024)
 def function_of(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Headers and preambles of a function by its name in a user's text; nothing for what is no function of CUDA."""
     if name in _OURS:

@@ -456,7 +456,8 @@ def new_plan(found: Walk, roots: list[Node], device: Backend) -> ReadyPlan:
     assert plan is not None
     plan.first = found.first
     plan.waits = 1 if device.interprets else 0
-    if len(plans) >= _PLANS_KEPT or _steps + len(plan.steps) > _STEPS_KEPT:
+    full = len(plans) >= _PLANS_KEPT or _steps + len(plan.steps) > _STEPS_KEPT
+    if load(_RESIZED).crowded(device) or full:
         _drop_half()
     plans[found.first] = plan
     _steps += len(plan.steps)

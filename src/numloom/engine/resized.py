@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any, cast
 from numloom.base.config import config
 from numloom.base.later import Later
 from numloom.engine import kept_plans
+from numloom.engine.direct import clear_direct
 from numloom.engine.execute import Pattern, ReadyPlan, ReadyStep, ready_plan, resized, sources_of
 from numloom.engine.state import counters
 from numloom.engine.symbolic_key import play, symbolic_key
 from numloom.engine.walk import Walk
+from numloom.graph.build import forget_operations
 from numloom.graph.node import SCALAR, UPDATE, VIEW, Node
 from numloom.plan.nearby import nearby_views
 from numloom.plan.program import Box, Geometry, Instr, KernelSource, Operand, Program, Reduce, Store, Word
@@ -279,8 +281,18 @@ def _exact_plan(
     return made
 
 
+def crowded(device: Any) -> bool:
+    """Whether more kernels are loaded than should be, so that plans had better go; what is like them goes here."""
+    if not device.crowded():
+        return False
+    _drop_half()
+    clear_direct()
+    forget_operations()
+    return True
+
+
 def _drop_half() -> None:
-    """Make room for specialisations, where there are too many keys or steps."""
+    """Make room for specialisations, where there are too many keys or steps, or kernels."""
     global _steps
     for key in list(_specialisations)[::2]:
         del _specialisations[key]
@@ -288,4 +300,4 @@ def _drop_half() -> None:
     _steps = sum([len(made.steps) for made in kept])
 
 
-__all__ = ["plan_of"]
+__all__ = ["crowded", "plan_of"]

@@ -46,6 +46,7 @@ from numloom.graph.node import (
     NodeSignature,
     count_reader,
     count_recorded,
+    forget_signatures,
     new_node,
     new_number,
     recorded_as,
@@ -652,6 +653,12 @@ def _broadcast_all(nodes: Sequence[Node], itemsize: int) -> tuple[tuple[int, ...
     shape = broadcast_shapes(*(node.shape for node in nodes))
     operands = [broadcast_strides(n.shape, known_strides(n), shape) for n in nodes if n.shape]
     return one_tuple(shape), one_tuple(k_strides(shape, operands, itemsize)), prod(shape)
+
+
+def forget_operations() -> None:
+    """Forget half of what was met of operations: they may be a user's, whom nobody else has any more."""
+    _orders.forget_half()
+    forget_signatures()
 
 
 def copied(node: Node, strides: tuple[int, ...], code: int) -> Node:

@@ -6,6 +6,7 @@ arrays, adds atomically or sees its own loop runs at once in a kernel of its own
 
 from __future__ import annotations
 
+import itertools
 import re
 from array import array
 from collections.abc import Callable, Sequence
@@ -52,6 +53,9 @@ _IMPURE = re.compile(
     r"printf|asm|__asm__|assert|static|volatile|clock|clock64|__trap|malloc|new|warpSize"
 )
 _MOST = 2**31 - 1
+OPERATIONS = 1024
+"""Users' operations that are made until half of what was met of operations is forgotten."""
+_made = itertools.count(1)
 
 
 def pure(words: frozenset[str]) -> bool:
@@ -683,6 +687,8 @@ def op_def_of(
     names: tuple[str, ...] = (), recipe: Any = None,
 ) -> OpDef:  # fmt: skip
     """An operation that calls a function of a user's text."""
+    if not next(_made) % OPERATIONS:
+        build.forget_operations()
     template = user.call(function, nin)
     twin: list[OpDef] = []
     op_def = OpDef(

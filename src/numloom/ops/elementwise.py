@@ -105,7 +105,7 @@ _DTYPE_HEADERS = {"e": "half", "F": "complex", "D": "complex"}
 _DTYPE_HEADERS |= {CHARS[code]: "bfloat16" if code == BF16 else "float8" for code in LOW}
 
 
-@functools.cache
+@functools.lru_cache(1024)
 def headers_for(op: OpDef, in_chars: str, out_char: str) -> tuple[str, ...]:
     """Prelude headers of one loop of `op`, in the order a text has them."""
     kind = KIND[in_chars[0]]
@@ -529,7 +529,7 @@ _fill()
 # --- types ----------------------------------------------------------------------------------------
 
 
-@functools.cache
+@functools.lru_cache(4096)
 def resolve(op: OpDef, dtypes: tuple[Any, ...], dtype: Any = None) -> tuple[tuple[int, ...], int]:
     """Loop of `op` for arguments of these dtypes, as NumPy chooses it.
 

@@ -60,7 +60,10 @@ def launch(kernel, array.array params, geometry):
 
 @cython.final
 cdef class Bound:
-    """A launch whose kernel, parameter block and sizes are known: calling it launches."""
+    """A launch whose kernel, parameter block and sizes are known: calling it launches.
+
+    The kernel's code stays loaded as long as somebody has the kernel.
+    """
 
     cdef Entry entry
     cdef Entry finish
@@ -69,6 +72,7 @@ cdef class Bound:
     cdef long long grain
     cdef long long finish_items
     cdef array.array params
+    cdef object kernel
 
     @property
     def small(self):
@@ -76,6 +80,7 @@ cdef class Bound:
         return <intptr_t>self.entry if self.items <= self.grain and not self.finish_items else 0
 
     def __init__(self, kernel, array.array params, geometry):
+        self.kernel = kernel
         self.params = params  # which must keep its size
         self.block = params.data.as_voidptr
         self.entry = <Entry><intptr_t>kernel.address
@@ -166,7 +171,7 @@ cdef class Chain:
         link.items = bound.items
         link.grain = bound.grain
         link.finish_items = bound.finish_items
-        self.kept.append(bound)  # And its kernel.
+        self.kept.append(bound)
         for k in range(len(words)):
             if <Py_ssize_t>places[k] >= 0:
                 self.patch(block + <Py_ssize_t>words[k], places[k])

@@ -105,6 +105,9 @@ class CpuDevice:
     def copy(self, target: Any, target_offset: int, source: Any, source_offset: int, nbytes: int) -> None:
         ctypes.memmove(target.ptr + target_offset, source.ptr + source_offset, nbytes)
 
+    def crowded(self) -> bool:
+        return self.builder.crowded()
+
     def expect(self, texts: Sequence[str]) -> None:
         """Nothing: no caller waits for the compiler, but where nothing else can do the work."""
 

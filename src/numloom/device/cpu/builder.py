@@ -18,10 +18,12 @@ from numloom.base import later
 from numloom.base.config import config
 from numloom.base.errors import CompileError, DeviceError, MissingDependencyError, untraced
 from numloom.base.forking import BUILDING, anew, held
+from numloom.base.lasting import Lasting
 from numloom.base.progress import COMPILING, Line, look
 from numloom.base.threads import begin
 from numloom.device.cache import DiskCache, key_of, shared
-from numloom.device.cpu.compiler import MEND, Compiler, find, load, require
+from numloom.device.cpu.compiler import MEND, Compiler, find, require
+from numloom.device.cpu.libraries import address_of, load
 from numloom.device.cpu.process import end
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ _FAULTS, _RUNTIME = "numloom.device.cpu.faults", "numloom.device.cpu.simt.build"
 MARK = "nl_guard.run("
 """In the texts of users' loops."""
 BATCH = 8
+KEPT = 1024
+"""Kernels that stay loaded though nobody has them."""
 REFERENCE = b"in "
 
 
@@ -45,7 +49,7 @@ class CpuKernel:
     address, finish_address : int
         Of ``entry`` and ``entry_finish`` (0 where there is none).
     library : ctypes.CDLL or None
-        What they are in.
+        What they are in, which is closed some time after its last kernel is gone.
     error : Exception or None
         Why it is not ready.
     """
@@ -82,15 +86,6 @@ class CpuKernel:
         return f"<CpuKernel {self.entry}: {state}>"
 
 
-def address_of(library: ctypes.CDLL, name: str) -> int:
-    """Address of a function, 0 where the library has none of this name."""
-    try:
-        function = getattr(library, name)
-    except AttributeError:
-        return 0
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
-
-
 class Builder:
     """Kernels by text.
 
@@ -110,10 +105,11 @@ class Builder:
     def __init__(self, cache: DiskCache | None = None) -> None:
         self.compiles = 0
         self._given_cache = cache
-        # Those that are compiled or refused stay; others live as long as somebody waits for them.
-        self._kernels: weakref.WeakValueDictionary[tuple[str, str], CpuKernel] = weakref.WeakValueDictionary()
-        self._settled: set[CpuKernel] = set()
-        self._libraries: dict[str, ctypes.CDLL] = {}  # by key in the disk cache
+        # Those that are compiled or refused are kept; others live as long as somebody waits for them.
+        self._kernels: Lasting[tuple[str, str], CpuKernel] = Lasting(KEPT)
+        self._staying: set[CpuKernel] = set()  # of many functions, whose addresses are asked for by name
+        # By key in the disk cache; each is held by its kernels.
+        self._libraries: weakref.WeakValueDictionary[str, ctypes.CDLL] = weakref.WeakValueDictionary()
         self._compiler: Compiler | None = None
         self._searched = False
         self._stopping = False
@@ -241,14 +237,12 @@ class Builder:
     def drain(self, timeout: float | None = None) -> bool:
         """Wait until nothing is queued; False if that takes longer than `timeout` seconds."""
         with self._changed:
-            return self._changed.wait_for(
-                lambda: not any(kernel.queued for kernel in list(self._kernels.values())), timeout
-            )
+            return self._changed.wait_for(lambda: not any(kernel.queued for kernel in self._kernels.values()), timeout)
 
     def queued(self) -> list[CpuKernel]:
         """What waits to be compiled, or is being compiled."""
         with self._changed:
-            return [kernel for kernel in list(self._kernels.values()) if kernel.queued and not kernel.ready]
+            return [kernel for kernel in self._kernels.values() if kernel.queued and not kernel.ready]
 
     def forget(self) -> None:
         """Drop what is queued and not begun; who asks for one of these kernels again queues it again."""
@@ -293,10 +287,11 @@ class Builder:
         if not kernels:
             return
         texts = [kernel.text for kernel in kernels]
+        key = key_of("\0".join(texts), compiler.identity)
         try:
             self.compiles += 1
             content = compiler.compile(*texts)
-            library = load(content)
+            library = self._load(key, content, kernels[0])
             for kernel in kernels:
                 self._bind(kernel, library, compiler)
         except (CompileError, OSError) as error:
@@ -305,25 +300,38 @@ class Builder:
             if len(kernels) == 1:
                 kernels[0].error = trouble(error) if isinstance(error, OSError) else untraced(error)
                 if kernels[0].refused:
-                    self._settled.add(kernels[0])
+                    self._keep(kernels[0])
             else:  # find out which it is
                 for kernel in kernels:
                     if not kernel.ready:
                         self._build([kernel])
             return
         cache, origin = self.cache, compiler.identity
-        key = key_of("\0".join(texts), origin)
         cache.put(key, content, origin)
         if len(kernels) > 1:
             for kernel in kernels:
                 cache.put(key_of(kernel.text, origin), REFERENCE + key.encode(), origin)
+
+    def _load(self, key: str, content: bytes, kernel: CpuKernel) -> ctypes.CDLL:
+        """Load a library; it stays if its kernel does."""
+        library = self._libraries[key] = load(content, stays=not kernel.entry)
+        return library
 
     def _bind(self, kernel: CpuKernel, library: ctypes.CDLL, compiler: Compiler) -> None:
         """Give a kernel its addresses; the loops of users' texts are guarded."""
         if MARK in kernel.text:
             self.faults.arm(library)
         kernel.bind(library, compiler)
-        self._settled.add(kernel)
+        self._keep(kernel)
+
+    def _keep(self, kernel: CpuKernel) -> None:
+        self._kernels.keep((kernel.text, kernel.entry), kernel)
+        if not kernel.entry:
+            self._staying.add(kernel)
+
+    def crowded(self) -> bool:
+        """Whether so many kernels are loaded that plans had better be forgotten, which have some."""
+        return self._kernels.crowded()
 
     @property
     def faults(self) -> Faults:
@@ -336,7 +344,7 @@ class Builder:
 
     def fault(self) -> DeviceError:
         """The first fault in a user's loop since the last look, as an error."""
-        guarded = [kernel for kernel in list(self._kernels.values()) if kernel.ready and MARK in kernel.text]
+        guarded = [kernel for kernel in self._kernels.values() if kernel.ready and MARK in kernel.text]
         return self.faults.taken(guarded, require(self.compiler))
 
     def _from_disk(self, kernel: CpuKernel, compiler: Compiler) -> bool:
@@ -346,13 +354,15 @@ class Builder:
         content = cache.get(key, origin)
         if content is not None and content.startswith(REFERENCE):
             key = content[len(REFERENCE) :].decode()
-            content = b"" if key in self._libraries else cache.get(key, origin)
+            library = self._libraries.get(key)
+            content = b"" if library is not None else cache.get(key, origin)
+        else:
+            library = self._libraries.get(key)
         if content is None:
             return False
         try:
-            library = self._libraries.get(key)
             if library is None:
-                library = self._libraries[key] = load(content)
+                library = self._load(key, content, kernel)
             self._bind(kernel, library, compiler)
         except (OSError, CompileError):
             return False

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import errno
 import functools
 import importlib.util
 import os
@@ -17,6 +15,7 @@ from dataclasses import dataclass, field
 from numloom.base.errors import CompileError, MissingDependencyError
 from numloom.base.later import Later
 from numloom.device import temporary
+from numloom.device.cpu.libraries import load
 from numloom.device.cpu.process import Process
 from numloom.device.cpu.simt.elf import is_whole
 
@@ -43,6 +42,9 @@ WANTED = (
     "-fno-isolate-erroneous-paths-dereference",
     "-fno-stack-protector",
     "-fstack-clash-protection",
+    "-fno-gnu-unique",  # A library with such a variable is never closed.
+    "-Wl,-z,noseparate-code",  # Two memory maps a library instead of four or five.
+    "-Wl,-z,norelro",
     "-w",
     "-pipe",
 )
@@ -177,44 +179,6 @@ class Compiler:
     def let_go(self) -> None:
         """In a forked child: the compilers that run are the parent's."""
         self.running.clear()
-
-
-def load(content: bytes) -> ctypes.CDLL:
-    """Load the bytes of a shared object; the file is gone afterwards.
-
-    Raises
-    ------
-    OSError
-        If the system's loader refuses them, or would read beyond their end, which ends the process.
-    """
-    if not is_whole(content):
-        raise OSError(errno.ENOEXEC, "the library is cut short")
-    with temporary.file(".so") as (handle, path):
-        try:
-            _fill(os.dup(handle), content)
-            return ctypes.CDLL(path)
-        except OSError:
-            if not hasattr(os, "memfd_create"):
-                raise
-    # The folder may forbid execution. The loader knows libraries by path, so this descriptor stays open.
-    handle = os.memfd_create("numloom-kernel", 0)
-    try:
-        _fill(os.dup(handle), content)
-        return ctypes.CDLL(f"/proc/self/fd/{handle}")
-    except OSError:
-        os.close(handle)
-        raise
-
-
-def _fill(handle: int, content: bytes) -> None:
-    """Write all of a file, and close the descriptor in any case."""
-    try:
-        file = os.fdopen(handle, "wb")
-    except BaseException:
-        os.close(handle)
-        raise
-    with file:
-        file.write(content)
 
 
 def candidates() -> Iterator[tuple[str, ...]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from numloom.base.errors import CompileError, DeviceError
 from numloom.device.cpu.compiler import Compiler
+from numloom.device.cpu.libraries import address_of
 from numloom.device.cpu.simt.elf import ElfFile
 from numloom.device.cpu.simt.report import excerpt
 
@@ -65,8 +66,7 @@ class Faults:
             return DeviceError("a user's kernel failed at the same time as another, whose error was told")
         for kernel in kernels:
             for entry in (kernel.entry, f"{kernel.entry}_finish"):
-                loop = getattr(kernel.library, f"{entry}_alone", None)
-                if loop is not None and ctypes.cast(loop, ctypes.c_void_p).value == fault.loop:
+                if address_of(kernel.library, f"{entry}_alone") == fault.loop:
                     place = _place(fault, kernel.text, f"{entry}_alone", compiler)
                     return DeviceError(f"{_name(entry)} {_what(fault)}" + (f"\n{place}" if place else ""))
         return DeviceError(f"a user's kernel {_what(fault)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 
-from numloom.device.cpu.builder import address_of
+from numloom.device.cpu.libraries import address_of
 
 _FOLDER = os.path.dirname(__file__)
 PACKAGED = os.path.join(_FOLDER, "_loops.so")

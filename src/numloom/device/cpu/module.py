@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,11 +17,13 @@ import numpy as np
 from numloom.base.config import config
 from numloom.base.errors import DeviceError, MissingDependencyError
 from numloom.base.forking import RUNTIME, anew, held
+from numloom.base.lasting import Lasting
 from numloom.base.wording import counted
 from numloom.device.cpu import threads
 from numloom.device.cpu.builder import Builder, trouble
-from numloom.device.cpu.compiler import load as load_library
 from numloom.device.cpu.compiler import require
+from numloom.device.cpu.libraries import address_of
+from numloom.device.cpu.libraries import load as load_library
 from numloom.device.cpu.simt import report
 from numloom.device.cpu.simt.build import Request, build, headers_of, runtime_text
 from numloom.device.cpu.simt.elf import FUNCTION, OBJECT, TLS, ElfFile
@@ -30,6 +33,8 @@ GRID = (2**31 - 1, 65535, 65535)
 BLOCK = (1024, 1024, 64)
 MOST_THREADS = 1024
 MOST_SHARED = 227 << 10
+KEPT = 256
+"""Modules that stay loaded though nobody has them."""
 MOST_COOPERATING = 4096
 """Blocks of a cooperative launch: each is a thread of the host."""
 
@@ -101,7 +106,7 @@ class Loader:
 
     def __init__(self, builder: Builder) -> None:
         self._builder = builder
-        self._modules: dict[Any, CpuModule] = {}
+        self._modules: Lasting[Any, CpuModule] = Lasting(KEPT)
         self._runtime: Runtime | None = None
         # Not held by forks, which would wait for the compiler: what it guards is whole at any time.
         self._lock = threading.RLock()
@@ -132,7 +137,7 @@ class Loader:
                     module = CpuModule(self.runtime, request, content, check)
                 except OSError as error:
                     raise trouble(error) from error
-                self._modules[key] = module
+                self._modules.keep(key, module)
         return module
 
     @property
@@ -175,10 +180,10 @@ class CpuModule:
         self.check = check
         self.library = load_library(content)
         self.image = ElfFile(content)
-        self.here = _address(self.library.numloom_here_address)
-        self.dynamic = _address(self.library.numloom_dynamic_address)
+        self.here = address_of(self.library, "numloom_here_address")
+        self.dynamic = address_of(self.library, "numloom_dynamic_address")
         self._entries: dict[str, Entry] = {}
-        self._functions: dict[str, CpuFunction] = {}
+        self._functions: weakref.WeakValueDictionary[str, CpuFunction] = weakref.WeakValueDictionary()  # They hold it.
         for number in range(len(request.sources)):
             entries = (Entry * (1 << 20)).in_dll(self.library, f"numloom_entries_{number}")
             for entry in entries:

@@ -13,6 +13,7 @@ import os
 import sys
 import threading
 import time
+import weakref
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
@@ -22,6 +23,7 @@ import numpy as np
 from numloom.base import later
 from numloom.base.config import config
 from numloom.base.errors import DeviceError, MissingDependencyError, OutOfMemoryError
+from numloom.base.lasting import Lasting
 from numloom.base.threads import begin
 from numloom.device import complaints
 from numloom.device.complaints import Found
@@ -30,6 +32,7 @@ from numloom.device.cpu.memory import total
 from numloom.device.cuda import compile as nvrtc
 from numloom.device.cuda import driver
 from numloom.device.cuda.capture import captured
+from numloom.device.cuda.code import LoadedCode, unload
 from numloom.device.cuda.module import CudaModule, load
 from numloom.device.cuda.routines import BOUND, ROUTINES
 from numloom.device.cuda.routines.compaction import Chosen
@@ -55,6 +58,8 @@ PINNED = 256 << 10  # bytes from which a downloaded array lies in pinned memory 
 STAGED_DOWNLOAD = 64 << 20  # pinning more takes longer than copying it once more
 RING_UPLOAD = 64 << 10  # bytes up to which an upload waits for nothing
 STAGED_UPLOAD = 4 << 20
+KEPT = 1024  # kernels that stay loaded though nobody has them
+KEPT_MODULES = 256  # and users' modules
 TURNS = 20_000  # looks at a word, about a millisecond; whoever waits longer does so where Ctrl-C is heard
 
 
@@ -63,8 +68,8 @@ class CudaKernel:
 
     Attributes
     ----------
-    module, function : object, int
-        What the driver launches.
+    module, function : LoadedCode, int
+        What the driver launches. (Code of the fast tier stays as well: launches are bound to it.)
     waits : bool
         Whether it can be launched before the work before it is done.
     full : Ahead or None
@@ -73,22 +78,26 @@ class CudaKernel:
         Bytes of dynamic shared memory that the driver was asked for.
     """
 
-    __slots__ = ("_asked", "_load", "entry", "full", "function", "module", "shared", "text", "waits")
+    __slots__ = (
+        "__weakref__", "_asked", "_first", "_load", "entry", "full", "function", "module", "shared", "text", "waits",
+    )  # fmt: skip
 
-    def __init__(self, text: str, entry: str, load: Callable[[bytes], Any], module: Any, full: Any = None) -> None:
+    def __init__(
+        self, text: str, entry: str, load: Callable[[bytes], LoadedCode], module: LoadedCode, full: Any = None
+    ) -> None:
         self.text = text
         self.entry = entry
         self.waits = nvrtc.waits(text)
         self.full = full
         self._load = load
         self._asked = False
+        self._first = module
         self._take(module)
 
-    def _take(self, module: Any) -> None:
-        self.module = module
-        self.function = int(
-            driver.call("cuModuleGetFunction", module, self.entry.encode(), doing=f"finding kernel {self.entry}")
-        )
+    def _take(self, module: LoadedCode) -> None:
+        find = "cuModuleGetFunction"
+        function = driver.call(find, module.handle, self.entry.encode(), doing=f"finding kernel {self.entry}")
+        self.module, self.function = module, int(function)
         self.shared = PLAIN_SHARED
 
     @property
@@ -116,8 +125,8 @@ class CudaKernel:
 
 _SHARED = frozenset([
     "index", "dlpack", "device", "architecture", "context", "multiprocessors", "cluster", "l2_bytes", "total_memory",
-    "description", "pinned", "_kernels", "_modules", "_ahead", "_lock", "_complaints", "_error", "_error_address",
-    "_read_back", "_reading_back",
+    "description", "pinned", "idle", "_kernels", "_modules", "_ahead", "_lock", "_complaints", "_error",
+    "_error_address", "_read_back", "_reading_back",
 ])  # fmt: skip
 """What a stream of a GPU has from it."""
 
@@ -186,10 +195,11 @@ class CudaDevice:
         self.allocate = self.pool.allocate
         memory = total()
         self.pinned = Pool("pinned host memory", self._pin, self._unpin, memory // 2, min(memory // 8, 1 << 30))
-        self._kernels: dict[tuple[str, str], CudaKernel] = {}
-        self._modules: dict[str, Any] = {}
+        self.idle: list[Any] = []
+        self._kernels: Lasting[tuple[str, str], CudaKernel] = Lasting(KEPT)
+        self._modules: weakref.WeakValueDictionary[str, LoadedCode] = weakref.WeakValueDictionary()
         self._ahead: dict[str, nvrtc.Ahead] = {}
-        self._user_modules: dict[Any, Module] = {}
+        self._user_modules: Lasting[Any, Module] = Lasting(KEPT_MODULES)
         self._lock = threading.Lock()
         host = driver.call("cuMemHostAlloc", complaints.NBYTES, driver.bindings().CU_MEMHOSTALLOC_DEVICEMAP)
         self._complaints = int(host)
@@ -249,7 +259,7 @@ class CudaDevice:
         made.pool = Pool("cuda", take, give)
         made.pool.poison = made._poison
         made.allocate = made.pool.allocate
-        made._user_modules = {}
+        made._user_modules = Lasting(KEPT_MODULES)
         made._work, made._clean, made._read = None, 0, None
         made.touched, made.version, made.seen, made._marked, made._followed = True, 0, {}, None, None
         made._bind()
@@ -421,10 +431,16 @@ class CudaDevice:
             with self._lock:
                 kernel = self._kernels.get((text, entry))
                 if kernel is None:
-                    kernel = self._kernels[text, entry] = self._first(text, entry, wait or not self._hurries())
+                    kernel = self._first(text, entry, wait or not self._hurries())
+                    self._kernels.keep((text, entry), kernel)
         elif kernel.full is not None:
             kernel.settle()
         return kernel
+
+    def crowded(self) -> bool:
+        # Called for each new plan, in which nothing is captured.
+        unload(self.idle, self.enter)
+        return self._kernels.crowded()
 
     def expect(self, texts: Sequence[str]) -> None:
         for text in texts:
@@ -452,14 +468,13 @@ class CudaDevice:
         cubin, full = (ahead.cubin(), True) if wait else ahead.first()
         if full:
             return CudaKernel(text, entry, load, load(cubin))
-        module = driver.call("cuModuleLoadData", cubin, doing=f"loading kernel {entry}")
-        return CudaKernel(text, entry, load, module, ahead)
+        return CudaKernel(text, entry, load, LoadedCode(cubin, self.idle, f"loading kernel {entry}"), ahead)
 
-    def _loaded(self, text: str, entry: str, cubin: bytes) -> Any:
+    def _loaded(self, text: str, entry: str, cubin: bytes) -> LoadedCode:
         """The module of a text's full code."""
         module = self._modules.get(text)
         if module is None:
-            module = self._modules[text] = driver.call("cuModuleLoadData", cubin, doing=f"loading kernel {entry}")
+            module = self._modules[text] = LoadedCode(cubin, self.idle, f"loading kernel {entry}")
         return module
 
     def module(
@@ -471,11 +486,15 @@ class CudaDevice:
         with self._lock:
             module = self._user_modules.get(key)
             if module is None:
-                module = self._user_modules[key] = load(self, sources, options, names)
+                unload(self.idle, self.enter)
+                module = self._user_modules.keep(key, load(self, sources, options, names))
         return module
 
     def loaded(self, code: bytes) -> Module:
         """A module of a user's machine code or PTX."""
+        if driver.state.several:
+            self.enter()
+        unload(self.idle, self.enter)
         return CudaModule(self, code, {})
 
     def image(self, texels: Texels, flags: int) -> CudaImage:

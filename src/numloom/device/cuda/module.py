@@ -9,6 +9,7 @@ import importlib.util
 import json
 import os
 import re
+import weakref
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from numloom.base.forking import importing
 from numloom.base.wording import counted
 from numloom.device.cache import key_of, shared
 from numloom.device.cuda import driver
+from numloom.device.cuda.code import LoadedCode
 from numloom.device.cuda.compile import SAME_STACK
 from numloom.device.cuda.compile import bindings as nvrtc_bindings
 from numloom.device.headers import Headers, scan
@@ -247,8 +249,8 @@ class CudaModule:
     def __init__(self, device: Any, cubin: bytes, symbols: Mapping[str, str]) -> None:
         self._device = device
         self._symbols = symbols
-        self._module = driver.call("cuModuleLoadData", cubin, doing="loading a module")
-        self._functions: dict[str, CudaFunction] = {}
+        self._code = LoadedCode(cubin, device.idle, "loading a module")
+        self._functions: weakref.WeakValueDictionary[str, CudaFunction] = weakref.WeakValueDictionary()  # They hold it.
 
     def function(self, name: str) -> CudaFunction:
         found = self._functions.get(name)
@@ -264,17 +266,11 @@ class CudaModule:
     def _find(self, call: str, name: str) -> Any:
         symbol = self._symbols.get(name) or self._symbols.get("&" + name) or name
         try:
-            return driver.call(call, self._module, symbol.encode(), doing=f"finding {name}")
+            return driver.call(call, self._code.handle, symbol.encode(), doing=f"finding {name}")
         except DeviceError as error:
             if "NOT_FOUND" not in str(error):
                 raise
             raise KeyError(name) from None
-
-    def __del__(self) -> None:
-        state = driver.state
-        module = getattr(self, "_module", None)
-        if module is not None and driver is not None and not state.lost and os.getpid() == state.process:
-            driver.bindings().cuModuleUnload(module)
 
 
 class Attributes(MutableMapping[str, int]):

@@ -4,6 +4,7 @@ from numloom.device.memory cimport Buffer, Pool
 
 @cython.final
 cdef class NullKernel:
+    cdef object __weakref__
     cdef readonly object text
     cdef readonly object entry
 
@@ -14,6 +15,6 @@ cdef class NullDevice:
     cdef readonly object allocate
     cdef public Py_ssize_t launches
     cdef object _scratch
-    cdef dict _kernels
+    cdef object _kernels
     cdef object __weakref__
     cpdef object launch(self, object kernel, object params, object geometry)

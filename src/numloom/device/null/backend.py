@@ -12,14 +12,18 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from numloom.base.lasting import Lasting
 from numloom.device.complaints import Found
 from numloom.device.memory import Buffer, Pool
+
+KEPT = 1024
+"""Kernels that are there though nobody has them."""
 
 
 class NullKernel:
     """A kernel that is always ready and does nothing."""
 
-    __slots__ = ("entry", "text")
+    __slots__ = ("__weakref__", "entry", "text")
 
     ready = True
 
@@ -54,7 +58,7 @@ class NullDevice:
         self.allocate: Any = self.pool.allocate
         self.launches = 0
         self._scratch = Buffer(1 << 16, 0)
-        self._kernels: dict[tuple[str, str], NullKernel] = {}
+        self._kernels: Lasting[tuple[str, str], NullKernel] = Lasting(KEPT)
 
     @classmethod
     def missing(cls) -> str | None:
@@ -86,9 +90,11 @@ class NullDevice:
     def kernel(self, text: str, entry: str, *, wait: bool) -> NullKernel:
         """A ready kernel."""
         kernel = self._kernels.get((text, entry))
-        if kernel is None:
-            kernel = self._kernels[text, entry] = NullKernel(text, entry)
-        return kernel
+        return self._kernels.keep((text, entry), NullKernel(text, entry)) if kernel is None else kernel
+
+    def crowded(self) -> bool:
+        """As of kernels that are loaded, though here nothing is."""
+        return self._kernels.crowded()
 
     def expect(self, texts: Sequence[str]) -> None:
         """Nothing is compiled."""

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from numloom.device.cpu import threads
-from numloom.device.cpu.builder import address_of
+from numloom.device.cpu.libraries import address_of
 
 PIECE = 16384
 """Elements of a piece of work."""

@@ -1,0 +1,64 @@
+"""What is made once and shared: as long as anybody has it, and the last of it in any case."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Generic, TypeVar
+
+from numloom.base.memo import Memo
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Lasting(Generic[K, V]):
+    """Values by key. One that somebody has is the one that is found; when nobody has it, it may be forgotten.
+
+    Parameters
+    ----------
+    room : int
+        Most values that stay though nobody else has them: a full table lets go of every other one.
+    """
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self._alive: weakref.WeakValueDictionary[K, V] = weakref.WeakValueDictionary()
+        self._held = Memo(room)
+        self._come = 0  # since it was crowded last
+
+    def get(self, key: K) -> V | None:
+        """The value of a key, if it is there."""
+        return self._alive.get(key)
+
+    def setdefault(self, key: K, value: V) -> V:
+        """The value of a key, or else this one, which is forgotten when nobody has it unless it is kept."""
+        return self._alive.setdefault(key, value)
+
+    def keep(self, key: K, value: V) -> V:
+        """Have a value last, and give it back."""
+        self._alive[key] = value
+        self._held.keep(key, value)
+        self._come += 1
+        return value
+
+    def __len__(self) -> int:
+        return len(self._alive)
+
+    def values(self) -> list[V]:
+        """Those that are there."""
+        return list(self._alive.values())
+
+    def crowded(self) -> bool:
+        """Whether more are there than there is room for, so that others who have some had better let go of them.
+
+        Half of those that are held here go then. If as many stay since others have them, it is crowded again only
+        when half as many as there is room for have come.
+        """
+        if len(self._alive) <= self.room or 2 * self._come < self.room:
+            return False
+        self._come = 0
+        self._held.forget_half()
+        return True
+
+
+__all__ = ["Lasting"]

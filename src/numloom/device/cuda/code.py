@@ -1,0 +1,70 @@
+"""Machine code that the driver has loaded, and when it is unloaded.
+
+A module stays loaded as long as somebody has its `LoadedCode`, as whoever may launch a function of it has. What was
+launched may still run when the last of them lets go of it, so modules are unloaded together, after all that the GPU was
+given is done; that is waited for once in some hundred new kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numloom.base.errors import DeviceError
+from numloom.device.cuda import driver
+
+TOGETHER = 128
+"""Modules that nobody has from which on the GPU is waited for, and they are unloaded."""
+
+
+class LoadedCode:
+    """A module of the driver.
+
+    Parameters
+    ----------
+    code : bytes
+        A CUBIN, or what else the driver loads.
+    idle : list
+        Where its handle goes when nobody has this object any more; `unload` does the rest. (A finalizer runs in the
+        middle of anything, in a forked child and at the end of the process, too: it asks the driver for nothing.)
+    doing : str
+        What to say where the driver refuses.
+
+    Attributes
+    ----------
+    handle : object
+        By which the driver knows it.
+    """
+
+    __slots__ = ("__weakref__", "_idle", "handle")
+
+    def __init__(self, code: bytes, idle: list[Any], doing: str) -> None:
+        self._idle = idle
+        self.handle: Any = None
+        self.handle = driver.call("cuModuleLoadData", code, doing=doing)
+
+    def __del__(self) -> None:
+        if self.handle is not None:
+            self._idle.append(self.handle)
+
+
+def unload(idle: list[Any], enter: Callable[[], Any]) -> None:
+    """Unload modules that nobody has, if they are many; to be called where no work is being captured.
+
+    `enter` makes their GPU's context current in this thread.
+    """
+    if len(idle) < TOGETHER:
+        return
+    # Whatever comes to the list from now on may have been launched after what is waited for.
+    handles = [idle.pop() for _ in range(len(idle))]
+    try:
+        enter()
+        driver.call("cuCtxSynchronize", doing="running earlier work")
+        while handles:
+            driver.call("cuModuleUnload", handles[-1], doing="unloading a module")
+            handles.pop()
+    except DeviceError:  # Of earlier work, above all: whoever looks at that is told.
+        idle.extend(handles)
+
+
+__all__ = ["LoadedCode", "unload"]

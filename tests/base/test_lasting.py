@@ -1,0 +1,51 @@
+"""`Lasting`: what is shared as long as somebody has it."""
+
+import gc
+
+from numloom.base.lasting import Lasting
+
+
+class Thing:
+    pass
+
+
+def filled(room, count):
+    table = Lasting(room)
+    for number in range(count):
+        table.keep(number, Thing())
+    return table
+
+
+def test_what_somebody_has_is_found_whatever_came_since():
+    table = Lasting(4)
+    mine = table.keep("mine", Thing())
+    for number in range(100):
+        table.keep(number, Thing())
+    assert table.get("mine") is mine and table.setdefault("mine", Thing()) is mine
+    assert 3 <= len(table) <= 5 and len(table.values()) == len(table)
+    del mine
+    gc.collect()
+    for number in range(8):
+        table.keep(number, Thing())
+    assert table.get("mine") is None
+
+
+def test_what_is_not_kept_is_forgotten_when_nobody_has_it():
+    table = Lasting(4)
+    mine = table.setdefault("mine", Thing())
+    assert table.get("mine") is mine
+    del mine
+    assert table.get("mine") is None and len(table) == 0
+
+
+def test_it_is_crowded_when_others_have_more_than_there_is_room_for():
+    table = filled(8, 100)
+    assert not table.crowded()
+    held = [table.keep(number, Thing()) for number in range(100)]
+    assert table.crowded()
+    assert not table.crowded()  # Nobody let go: to ask again would change nothing.
+    for number in range(4):
+        table.keep(number, Thing())
+    assert table.crowded()
+    held.clear()
+    assert len(table) <= 8 and not table.crowded()

@@ -1,0 +1,64 @@
+"""Meet kernel after kernel, and tell what the process has of the system: ``growing.py kernels|programs COUNT ROOM``.
+
+Each line is a number of kernels or programs, then memory maps, kilobytes of memory, open files, threads.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+import numpy
+
+import numloom as np
+from levels import take_light
+from numloom.device.cpu import builder
+
+KIND, COUNT, ROOM = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+TOLD = 8
+"""Lines."""
+if "NUMLOOM_TEST_USUAL" not in os.environ:
+    take_light()
+builder.KEPT = ROOM  # type: ignore[misc]
+STEPS = ("x + y", "x * 3", "np.sqrt(x * x)", "x - y", "np.maximum(x, y)", "-x", "x * y", "abs(x)")
+
+
+def kernel(number: int) -> None:
+    """A number written into a kernel's text."""
+    call = np.ElementwiseKernel("T x", "T y", f"y = x * {number} + 1", "grown")
+    x = np.arange(5.0)
+    assert call(x).get().tolist() == [k * number + 1 for k in range(5)]
+
+
+def program(number: int) -> None:
+    """Steps that are the digits of a number, over enough elements to have a plan."""
+    values = {"x": numpy.linspace(1, 2, 5000), "y": numpy.linspace(2, 3, 5000)}
+    found = []
+    for library in (np, numpy):
+        x, y = (library.asarray(values[name]) for name in "xy")
+        rest = number + 8**4
+        while rest:
+            x = eval(STEPS[rest % 8], {"np": library, "x": x, "y": y})
+            rest //= 8
+        found.append(numpy.asarray(x))
+    assert (found[0] == found[1]).all()
+
+
+def tell(number: int) -> None:
+    """One line."""
+    maps = Path("/proc/self/maps").read_text().count("\n")
+    memory = int(Path("/proc/self/statm").read_text().split()[1]) * 4
+    print(number, maps, memory, len(os.listdir("/proc/self/fd")), threading.active_count(), flush=True)
+
+
+np.config.cpu_compile = "wait"
+np.config.unplanned = 0
+if __name__ == "__main__":
+    for number in range(1, COUNT + 1):
+        (kernel if KIND == "kernels" else program)(number)
+        if number % max(COUNT // TOLD, 1) == 0:
+            tell(number)
