@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.engine.test_resized import PROGRAMS, Device, nothing_runs  # noqa: F401 (a fixture)
+from tests.engine.test_resized import PROGRAMS, Device, nothing_at_once, nothing_runs  # noqa: F401 (fixtures)
 
 import numloom as nl
 from numloom.array.ndarray import node_of
