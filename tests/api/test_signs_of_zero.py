@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import numloom as nl
+from compilers import needed
 from numloom.testing import assert_bits_equal
 
 CHARS = "efdFD"
@@ -112,6 +113,7 @@ def test_interpolation_at_a_knot_of_the_other_sign(char: str) -> None:
 
 def test_the_first_of_two_zeros_stays_in_halves() -> None:
     """By kernels, too; of other floats NumPy promises nothing."""
+    needed()
     a, b = np.array([[0.0, -0.0, 0.0, -0.0, 1.0, np.nan], [-0.0, 0.0, 0.0, -0.0, 2.0, 1.0]], "f2")
     names = ("minimum", "maximum", "fmin", "fmax")
     with nl.config(unplanned=0, cpu_compile="wait"):
