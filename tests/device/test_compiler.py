@@ -357,3 +357,16 @@ def test_programs_are_found_as_shutil_finds_them(monkeypatch, tmp_path):
         assert module._which(name) == shutil.which(name)
     monkeypatch.delenv("PATH")
     assert module._which("sh") == shutil.which("sh")
+
+
+@pytest.mark.parametrize("kept", [b"", b"-O2", b"\xff\xfe"])
+def test_flags_on_disk_that_cannot_be_right_are_probed_again(kept, builders, recwarn):
+    first = builders()
+    flags = first.compiler.flags
+    (entry,) = [one for one in first.cache.entries() if one.origin == "text"]
+    first.cache.put(entry.key, kept, "text")
+    again = builders()
+    assert again._known_compiler() is None
+    assert again.compiler.flags == flags
+    assert builders().cache.get(entry.key, "text").decode().split() == list(flags)
+    assert not recwarn.list

@@ -20,7 +20,7 @@ from numloom.base.errors import CompileError, DeviceError, MissingDependencyErro
 from numloom.base.forking import BUILDING, anew, held
 from numloom.base.progress import COMPILING, Line, look
 from numloom.base.threads import begin
-from numloom.device.cache import DiskCache, key_of, shared
+from numloom.device.cache import DiskCache, key_of, shared, text_of
 from numloom.device.cpu.compiler import MEND, Compiler, find, load, require
 from numloom.device.cpu.process import end
 
@@ -156,11 +156,12 @@ class Builder:
             self._searched = True
         return self._compiler
 
-    def _recall(self, key: str, make: Callable[[], str]) -> str:
+    def _recall(self, key: str, make: Callable[[], str], sound: Callable[[str], bool]) -> str:
         payload = self.cache.get(key, "text")
-        if payload is None:
+        text = None if payload is None else text_of(payload)
+        if text is None or not sound(text):
             raise LookupError
-        return payload.decode()
+        return text
 
     # ------------------------------------------------------------ kernels
 
@@ -345,7 +346,7 @@ class Builder:
         key = key_of(kernel.text, origin)
         content = cache.get(key, origin)
         if content is not None and content.startswith(REFERENCE):
-            key = content[len(REFERENCE) :].decode()
+            key = content[len(REFERENCE) :].decode(errors="replace")
             content = b"" if key in self._libraries else cache.get(key, origin)
         if content is None:
             return False
