@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -333,9 +333,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array
         if sections <= 0:
             raise ValueError("number sections must be larger than 0.") from None
         each, extra = divmod(extent, sections)
-        cuts = [0]
-        for k in range(sections):
-            cuts.append(cuts[-1] + each + (k < extra))
+        cuts = [0, *accumulate([each + 1] * extra + [each] * (sections - extra))]
     lead = (slice(None),) * axis
     return [array[(*lead, slice(start, stop))] for start, stop in pairwise(cuts)]
 

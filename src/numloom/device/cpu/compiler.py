@@ -328,8 +328,9 @@ def find(remembered: Callable[[str, Callable[[], str], Callable[[str], bool]], s
     ----------
     remembered : callable, optional
         ``remembered(key, make, sound)`` gives the text of `key`, made by `make` the first time and where it is not
-        `sound` (the disk cache, so that flags are probed once for all processes). A probe that fails is not kept: what it failed of
-        may be gone in the next process. It is told, where no other compiler does or where CXX names this one.
+        `sound` (the disk cache, so that flags are probed once for all processes). A probe that fails is not kept: what
+        it failed of may be gone in the next process. It is told, where no other compiler does or where CXX names this
+        one.
     """
     global _trouble
     troubles = []
