@@ -17,7 +17,7 @@ from numloom.base.errors import CompileError, DeviceError, MissingDependencyErro
 from numloom.device import temporary
 from numloom.device.cache import DiskCache, key_of
 from numloom.device.cpu import compiler as module
-from numloom.device.cpu.builder import Builder
+from numloom.device.cpu.builder import Builder, trouble
 from numloom.device.cpu.process import Process
 from numloom.device.cpu.simt.elf import is_whole
 
@@ -370,3 +370,17 @@ def test_flags_on_disk_that_cannot_be_right_are_probed_again(kept, builders, rec
     assert again.compiler.flags == flags
     assert builders().cache.get(entry.key, "text").decode().split() == list(flags)
     assert not recwarn.list
+
+
+@pytest.mark.parametrize(
+    ("error", "short"),
+    [
+        (OSError(12, "Cannot allocate memory"), True),
+        (OSError("kernel.so: failed to map segment from shared object"), True),
+        (OSError(28, "No space left on device"), False),
+    ],
+)
+def test_short_memory_is_a_memory_error(error, short):
+    raised = trouble(error)
+    assert isinstance(raised, DeviceError) and isinstance(raised, MemoryError) == short
+    assert str(error) in str(raised)

@@ -60,6 +60,8 @@ def _bounded(indices: Any, extent: int, mode: str) -> Node:
             raise OverflowError("Python int too large to convert to C long")
         host = np.asarray(host_numbers(indices))
         if isinstance(indices, (list, tuple, float, np.floating)):
+            if host.ndim == 0 and host.dtype.kind == "f" and not np.isfinite(host):
+                int(host)  # Its error, as of all that is no integer.
             host = host.astype(np.int64)
         if host.dtype.kind not in "iub":
             raise TypeError(

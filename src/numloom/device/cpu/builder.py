@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import errno
 import threading
 import warnings
 import weakref
@@ -370,9 +371,17 @@ class Builder:
             self._thread.join(2.0)
 
 
+class _ShortOfMemoryError(DeviceError, MemoryError):
+    """A kernel that cannot be compiled or loaded now, since memory is short."""
+
+
 def trouble(error: OSError) -> DeviceError:
     """What is raised where the system did not let a kernel be compiled or loaded."""
-    raised = DeviceError(f"a kernel could not be compiled or loaded: {error}: {MEND}; its next use tries again")
+    text = str(error)  # The loader gives no number.
+    short = error.errno == errno.ENOMEM or ("failed to map segment" in text and "not permitted" not in text)
+    raised = (_ShortOfMemoryError if short else DeviceError)(
+        f"a kernel could not be compiled or loaded: {error}: {MEND}; its next use tries again"
+    )
     raised.__cause__ = untraced(error)
     return raised
 
