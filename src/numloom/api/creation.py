@@ -377,20 +377,13 @@ def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Array:
     return result if result.ndim else result.reshape(1)
 
 
-_FLAGS = {
-    "C": "C", "C_CONTIGUOUS": "C", "CONTIGUOUS": "C", "F": "F", "F_CONTIGUOUS": "F", "FORTRAN": "F", "A": "A",
-    "ALIGNED": "A", "W": "W", "WRITEABLE": "W", "O": "O", "OWNDATA": "O", "E": "E", "ENSUREARRAY": "E",
-}  # fmt: skip
-"""The flags of `require`, by their names; another is a KeyError, as NumPy's."""
-
-
 def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Array:
     """An array that has the flags named in `requirements` ("C", "F", "O", "W", "A", "E")."""
     if like is not None:
         return made_like(like, np.require, a, dtype, requirements)
-    wanted = {_FLAGS[flag.upper()] for flag in requirements or ()}
-    if {"C", "F"} <= wanted:
-        raise ValueError('Cannot specify both "C" and "F" order')
+    flags = list(requirements or ())
+    np.require((), None, flags)  # Its errors, of unknown flags and of "C" with "F".
+    wanted = {flag.upper()[0] for flag in flags}
     result = asarray(a, dtype, "C" if "C" in wanted else "F" if "F" in wanted else "A")
     owned = type(a) is not ndarray or result is not a or result.base is None
     return result if ("O" not in wanted or owned) and ("W" not in wanted or result.writeable) else result.copy("A")
