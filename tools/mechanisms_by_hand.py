@@ -135,6 +135,7 @@ APART: dict[str, str] = {
     "device/registry.py:on.lenders": _LIVE,
     "device/temporary.py:_live": _LIVE,
     "device/temporary.py:_swept": _LIVE,
+    "distributed/door.py:Door._strangers": _LIVE,
     "distributed/exchange.py:Mesh._calls": _LIVE,
     "distributed/exchange.py:Mesh._peers": _LIVE,
     "distributed/group.py:_groups": _LIVE,

@@ -29,6 +29,7 @@ OTHERWISE = {
     "device/cuda/transfer.py": 2,
     "device/cuda/compile.py": 4,
     "distributed/device.py": 3,  # no child uses its parent's group
+    "distributed/channel.py": 1,
     "distributed/exchange.py": 1,
     "distributed/rendezvous.py": 2,
     "engine/guard.py": 1,  # of one who waits: a child has none of them

@@ -60,6 +60,10 @@ def test_another_origin_is_a_miss(cache):
         lambda content: module.MAGIC + b"{}\npayload",
         lambda content: module.MAGIC + b"not json\npayload",
         lambda content: module.MAGIC + b"[1]\npayload",
+        lambda content: module.MAGIC + b"[" * 200_000 + b"\npayload",
+        lambda content: module.MAGIC + b'{"origin": ' + b"[" * 200_000 + b"\npayload",
+        lambda content: module.MAGIC + b"null\n",
+        lambda content: module.MAGIC + b"\xff\n",
         lambda content: os.urandom(len(content)),
     ],
 )
@@ -69,6 +73,7 @@ def test_damaged_entries_are_rebuilt(cache, damage):
         content = file.read()
     with open(entry(cache), "wb") as file:
         file.write(damage(content))
+    assert not any(found.sound for found in cache.entries())
     assert cache.get(KEY, "here") is None
     assert not os.path.exists(entry(cache))
     cache.put(KEY, b"payload", "here")
@@ -158,6 +163,19 @@ def test_size_zero_is_off(tmp_path):
     cache.put(KEY, b"payload", "here")
     assert cache.get(KEY, "here") is None
     assert not os.path.exists(cache.folder)
+
+
+@pytest.mark.parametrize("kept", [b"", b"\xff\xfe", b"other"])
+def test_what_is_remembered_and_unsound_is_made_again(cache, kept):
+    cache.put(KEY, kept, "text")
+    assert cache.remembered(KEY, lambda: "right", lambda text: text == "right") == "right"
+    assert cache.remembered(KEY, lambda: "never asked", lambda text: text == "right") == "right"
+
+
+def test_keys_that_are_no_names_are_misses(cache):
+    cache.put(KEY, b"payload", "here")
+    assert cache.get("a\0b", "here") is None
+    assert cache.get("\udc80" * 2, "here") is None
 
 
 def test_remembered_asks_once(cache):

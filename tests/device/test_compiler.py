@@ -17,7 +17,7 @@ from numloom.base.errors import CompileError, DeviceError, MissingDependencyErro
 from numloom.device import temporary
 from numloom.device.cache import DiskCache, key_of
 from numloom.device.cpu import compiler as module
-from numloom.device.cpu.builder import Builder
+from numloom.device.cpu.builder import Builder, trouble
 from numloom.device.cpu.process import Process
 from numloom.device.cpu.simt.elf import is_whole
 
@@ -357,3 +357,30 @@ def test_programs_are_found_as_shutil_finds_them(monkeypatch, tmp_path):
         assert module._which(name) == shutil.which(name)
     monkeypatch.delenv("PATH")
     assert module._which("sh") == shutil.which("sh")
+
+
+@pytest.mark.parametrize("kept", [b"", b"-O2", b"\xff\xfe"])
+def test_flags_on_disk_that_cannot_be_right_are_probed_again(kept, builders, recwarn):
+    first = builders()
+    flags = first.compiler.flags
+    (entry,) = [one for one in first.cache.entries() if one.origin == "text"]
+    first.cache.put(entry.key, kept, "text")
+    again = builders()
+    assert again._known_compiler() is None
+    assert again.compiler.flags == flags
+    assert builders().cache.get(entry.key, "text").decode().split() == list(flags)
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize(
+    ("error", "short"),
+    [
+        (OSError(12, "Cannot allocate memory"), True),
+        (OSError("kernel.so: failed to map segment from shared object"), True),
+        (OSError(28, "No space left on device"), False),
+    ],
+)
+def test_short_memory_is_a_memory_error(error, short):
+    raised = trouble(error)
+    assert isinstance(raised, DeviceError) and isinstance(raised, MemoryError) == short
+    assert str(error) in str(raised)

@@ -109,6 +109,28 @@ def test_an_entry_of_something_else_is_none(tmp_path: Path) -> None:
     assert not path.exists()
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"", b"no zlib", zlib.compress(b""), zlib.compress(b"no pickle"), zlib.compress(b"ab" * 50)[:-3],
+        *(zlib.compress(pickle.dumps(thing)) for thing in (None, 5, (), (1,), (1, 2), ([], []), (1, 2, 3), "ab")),
+        zlib.compress(pickle.dumps((Plan((), ()), "none"))), zlib.compress(pickle.dumps((Plan((1,), ()), []))),
+        zlib.compress(pickle.dumps((Plan(5, ()), []))), zlib.compress(pickle.dumps((Plan((), ()), [5]))),
+        zlib.compress(b"cnumloom.plan.step\nPlan\n(I1\nI2\nI3\ntR."),  # More than Plan takes.
+        zlib.compress(b"cnumloom.plan.step\nPlan\n)R."), zlib.compress(b"cnumloom.plan.step\nPlan.attribute\n."),
+        zlib.compress(b"cnumloom.plan.step\nPlan\n)\x81}b."), zlib.compress(b"(" * 5000 + b"."),
+        zlib.compress(b"]" + b"]\x85" * 2000 + b"."), zlib.compress(b"I1\nI2\nb."),
+        zlib.compress(b"cnumloom.engine.kept_plans\noperation\n(Vnone\nVsin\ntR."),
+        zlib.compress(b"\x8e" + b"\xff" * 8), zlib.compress(b"\x80\xff."),
+    ],
+)  # fmt: skip
+def test_an_entry_that_is_no_plan_is_deleted(content: bytes) -> None:
+    key = "0" * 64
+    shared().put(key, content, kept_plans._origin())
+    assert kept_plans.find(key) is None
+    assert shared().entries() == []
+
+
 class _Touch:
     def __init__(self, path: str) -> None:
         self.path = path

@@ -381,9 +381,9 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     """An array that has the flags named in `requirements` ("C", "F", "O", "W", "A", "E")."""
     if like is not None:
         return made_like(like, np.require, a, dtype, requirements)
-    wanted = {str(flag).upper()[0] for flag in requirements or ()}
-    if {"C", "F"} <= wanted:
-        raise ValueError('Cannot specify both "C" and "F" order')
+    flags = list(requirements or ())
+    np.require((), None, flags)  # Its errors, of unknown flags and of "C" with "F".
+    wanted = {flag.upper()[0] for flag in flags}
     result = asarray(a, dtype, "C" if "C" in wanted else "F" if "F" in wanted else "A")
     owned = type(a) is not ndarray or result is not a or result.base is None
     return result if ("O" not in wanted or owned) and ("W" not in wanted or result.writeable) else result.copy("A")

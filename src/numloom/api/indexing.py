@@ -60,7 +60,7 @@ def _bounded(indices: Any, extent: int, mode: str) -> Node:
             raise OverflowError("Python int too large to convert to C long")
         host = np.asarray(host_numbers(indices))
         if isinstance(indices, (list, tuple, float, np.floating)):
-            host = host.astype(np.int64)
+            host = host.astype(np.int64) if host.ndim else np.asarray(int(host), np.int64)  # NaN is no integer.
         if host.dtype.kind not in "iub":
             raise TypeError(
                 f"Cannot cast array data from {host.dtype!r} to dtype('int64') according to the rule 'safe'"

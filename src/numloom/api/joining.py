@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,8 @@ def concatenate(
     arrays: Any, /, axis: int | None = 0, out: Array | None = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Array:
     """Arrays put one after another along `axis` (flattened first if it is None)."""
+    if type(arrays) is not list and type(arrays) is not tuple and not hasattr(arrays, "__getitem__"):
+        raise TypeError("The first input argument needs to be a sequence")
     if out is None and dtype is None and casting == "same_kind" and type(axis) is int:
         arrays = tuple(arrays)
         return compose_fast(_CONCATENATE, _joins(arrays, axis), arrays)
@@ -181,6 +183,8 @@ def stack(
     arrays: Any, axis: int = 0, out: Array | None = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Array:
     """Arrays of one shape put side by side along a new axis."""
+    if type(arrays) is not list and type(arrays) is not tuple and not hasattr(arrays, "__getitem__"):
+        raise TypeError('arrays to stack must be passed as a "sequence" type such as list or tuple.')
     if out is None and dtype is None and casting == "same_kind" and type(axis) is int:
         arrays = tuple(arrays)
         given = axis, *_in_memory(arrays)
@@ -333,9 +337,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array
         if sections <= 0:
             raise ValueError("number sections must be larger than 0.") from None
         each, extra = divmod(extent, sections)
-        cuts = [0]
-        for k in range(sections):
-            cuts.append(cuts[-1] + each + (k < extra))
+        cuts = [0, *accumulate([each + 1] * extra + [each] * (sections - extra))]
     lead = (slice(None),) * axis
     return [array[(*lead, slice(start, stop))] for start, stop in pairwise(cuts)]
 

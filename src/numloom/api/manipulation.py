@@ -15,7 +15,7 @@ from numloom.array.convert import asarray, host_numbers
 from numloom.array.methods import without_ones
 from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
 from numloom.base.dtypes import I64
-from numloom.base.integers import as_integer, as_integers
+from numloom.base.integers import as_integer, as_integers, as_shape, no_axis
 from numloom.base.tracebacks import at_once
 from numloom.engine.routines import call
 from numloom.graph import build
@@ -41,7 +41,7 @@ def normal_axis(axis: Any, ndim: int) -> int:
     """One axis, not negative; NumPy's AxisError if there is no such axis."""
     axis = as_integer(axis)
     if not -ndim <= axis < ndim:
-        raise np.exceptions.AxisError(axis, ndim)
+        raise no_axis(axis, ndim)
     return axis % ndim
 
 
@@ -349,7 +349,7 @@ def taken(array: Array, index: np.ndarray[Any, Any], axis: int) -> Array:
 def resize(a: Any, new_shape: Any) -> Array:
     """A new array of `new_shape`, filled with the elements of `a` again and again."""
     array = asarray(a).ravel()
-    shape = as_integers(new_shape)
+    shape = as_shape(new_shape)
     if any(extent < 0 for extent in shape):
         raise ValueError("all elements of `new_shape` must be non-negative")
     count = prod(shape)

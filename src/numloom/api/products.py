@@ -842,6 +842,8 @@ _TRACE = Plain(_trace)
 def diagonal_view(array: Array, offset: int, axis1: int, axis2: int) -> Array:
     """A read-only view of a diagonal of two axes, as the last axis."""
     offset = as_integer(offset)
+    if not -(1 << 63) <= offset < 1 << 63:
+        raise OverflowError("Python int too large to convert to C long")
     if array.ndim < 2:
         raise ValueError("diag requires an array of at least two dimensions")
     axis1, axis2 = normal_axis(axis1, array.ndim), normal_axis(axis2, array.ndim)

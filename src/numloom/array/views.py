@@ -18,7 +18,7 @@ from numloom.array.methods import reshape
 from numloom.array.ndarray import bind, element_from, ndarray, node_of, number_of, view_of, wrap
 from numloom.array.storage import new_storage, read_only
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F64, ITEMSIZES, KINDS, code_of
-from numloom.base.integers import as_integers, as_shape
+from numloom.base.integers import as_integer, as_integers, as_shape, no_axis
 from numloom.base.nesting import deeper
 from numloom.device import registry
 from numloom.engine.evaluate import at_hand
@@ -294,9 +294,10 @@ def flatten(array: Array, order: str = "C") -> Array:
 def swapaxes(array: Array, axis1: int, axis2: int) -> Array:
     """A view with two axes exchanged."""
     ndim = len(array.shape)
+    axis1, axis2 = as_integer(axis1), as_integer(axis2)
     for axis in (axis1, axis2):
         if not -ndim <= axis < ndim:
-            raise np.exceptions.AxisError(axis, ndim)
+            raise no_axis(axis, ndim)
     order = list(range(ndim))
     order[axis1], order[axis2] = order[axis2], order[axis1]
     return array.transpose(*order) if ndim > 1 else array.view()

@@ -103,6 +103,8 @@ def code_of(dtype: Any, given: Any = NOTHING) -> int:
 
 def resolved(dtype: Any) -> np.dtype[Any]:
     """NumPy's dtype of anything that it takes as one, also of a class of `numpy.dtypes`, which it takes for objects."""
+    if hasattr(dtype, "ndim") and not isinstance(dtype, (type, np.dtype)):
+        raise TypeError("Cannot construct a dtype from an array")
     of_numpy = isinstance(dtype, type) and issubclass(dtype, np.dtype) and dtype is not np.dtype
     return dtype() if of_numpy else np.dtype(dtype)
 

@@ -6,7 +6,7 @@ scalars are. Dimensions tell arrays from sequences: being iterable does not, sin
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from operator import index as as_integer
 from typing import Any
 
@@ -22,6 +22,13 @@ def is_single(value: Any) -> bool:
     """Whether a value stands alone: a number, or an array of no dimensions, and no sequence."""
     dimensions = getattr(value, "ndim", None)
     return not hasattr(value, "__iter__") if dimensions is None else not dimensions
+
+
+def no_axis(axis: int, ndim: int) -> Exception:
+    """What NumPy raises for an axis that there is not: one that fits no integer of C is another error."""
+    if not -(1 << 63) <= axis < 1 << 63:
+        return OverflowError("Python int too large to convert to C long")
+    return np.exceptions.AxisError(axis, ndim)
 
 
 def as_extent(value: Any) -> int:
@@ -43,16 +50,16 @@ def as_integers(value: Any, read: Callable[[Any], int] = as_extent) -> tuple[int
 
 
 def as_shape(value: Any) -> tuple[int, ...]:
-    """Extents as a tuple: one integer, or several in an order, which a set has not.
+    """Extents as a tuple: one integer, or several in an order, which sets, tables and generators have not.
 
     Raises
     ------
     TypeError
         Of what is neither.
     """
-    if value is None or isinstance(value, (set, frozenset)):
+    if value is None or not (is_single(value) or (hasattr(value, "__getitem__") and not isinstance(value, Mapping))):
         raise TypeError(f"expected a sequence of integers or a single integer, got '{value}'")
     return as_integers(value)
 
 
-__all__ = ["as_extent", "as_integer", "as_integers", "as_shape", "is_integer", "is_single"]
+__all__ = ["as_extent", "as_integer", "as_integers", "as_shape", "is_integer", "is_single", "no_axis"]

@@ -90,7 +90,7 @@ class DiskCache:
         if folder >= 0:
             try:
                 payload = self._read(folder, key, origin)
-            except OSError:
+            except (OSError, ValueError):  # An entry that names another may name what is no name.
                 payload = None
             finally:
                 os.close(folder)
@@ -136,12 +136,13 @@ class DiskCache:
                 stacklevel=2,
             )
 
-    def remembered(self, key: str, make: Callable[[], str]) -> str:
-        """The short text kept under `key`, made and kept the first time."""
+    def remembered(self, key: str, make: Callable[[], str], sound: Callable[[str], bool] | None = None) -> str:
+        """The short text kept under `key`, made and kept the first time, and again where it is not `sound`."""
         origin = "text"
         payload = self.get(key, origin)
-        if payload is not None:
-            return payload.decode()
+        text = None if payload is None else text_of(payload)
+        if text is not None and (sound is None or sound(text)):
+            return text
         text = make()
         self.put(key, text.encode(), origin)
         return text
@@ -303,7 +304,7 @@ def _unpack(content: bytes, key: str, origin: str) -> bytes | None:
     try:
         header = json.loads(line)
         expected = (header["origin"], header["length"], header["digest"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
     return payload if expected == (origin, len(payload), _digest(payload, key, origin)) else None
 
@@ -312,7 +313,15 @@ def _origin_of(content: bytes) -> str | None:
     """What made an entry, as it says itself."""
     try:
         return str(json.loads(content[len(MAGIC) :].partition(b"\n")[0])["origin"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def text_of(payload: bytes) -> str | None:
+    """The text that an entry is; None for one that is none."""
+    try:
+        return payload.decode()
+    except UnicodeDecodeError:
         return None
 
 

@@ -481,10 +481,11 @@ def init_process_group(
         a GPU.
     host, port : str, int, optional
         Where process 0 listens (the environment's NUMLOOM_DISTRIBUTED_HOST and NUMLOOM_DISTRIBUTED_PORT, or CuPy's
-        names of them; 127.0.0.1 and 13333). Anybody who reaches that address may join: use it in a network that you
-        trust, and a file where all processes see one.
+        names of them; 127.0.0.1 and 13333). Who joins must know a secret: the text in NUMLOOM_DISTRIBUTED_SECRET, the
+        same in all processes, or without it one that is kept beside the kernel cache for all processes of this user.
     file : str, optional
-        A file that all processes see, in which process 0 writes where it listens. It must not be there before.
+        A file that all processes see, in which process 0 writes where it listens, and a secret; this user alone can
+        read it. It must not be there before.
     timeout : float
         Seconds that a process waits for another.
     check : bool

@@ -1,8 +1,8 @@
 """How processes find each other: a store in process 0 that all are connected to while they live.
 
-Its address is given (host and port), or stands in a file that process 0 writes. A message is a line of JSON with its
-length before it; nothing that comes is ever run as code. A connection that ends without a farewell is a process that is
-gone, of which all others are told.
+Its address is given (host and port), or stands in a file that process 0 makes. All know a secret (`secret.py`), and
+nothing is read from who does not (`door.py`). A connection that ends without a farewell is a process that is gone, of
+which all others are told.
 """
 
 from __future__ import annotations
@@ -11,115 +11,55 @@ import hmac
 import json
 import os
 import secrets
-import socket
-import struct
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
+from numloom.distributed import secret as secret_of
+from numloom.distributed.channel import Channel, call
+from numloom.distributed.door import Door
 from numloom.distributed.errors import GroupError, GroupTimeoutError
 
-_LENGTH = struct.Struct("<I")
-_MOST = 1 << 20
 _PAUSE = 0.05
-_ALIVE = (
-    (socket.SO_KEEPALIVE, None, 1),
-    (None, "TCP_KEEPIDLE", 5),
-    (None, "TCP_KEEPINTVL", 5),
-    (None, "TCP_KEEPCNT", 3),
-)
-
-
-def watch(connection: socket.socket) -> socket.socket:
-    """Have a connection notice within half a minute that the other machine is gone, and send small messages at once."""
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    for option, name, value in _ALIVE:
-        if option is not None:
-            connection.setsockopt(socket.SOL_SOCKET, option, value)
-        elif name is not None and hasattr(socket, name):
-            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
-    return connection
-
-
-def send_message(connection: socket.socket, message: dict[str, Any]) -> None:
-    """Send a message."""
-    data = json.dumps(message).encode()
-    connection.sendall(_LENGTH.pack(len(data)) + data)
-
-
-def receive_message(connection: socket.socket) -> dict[str, Any] | None:
-    """The next message; None at the end of the connection."""
-    head = _receive(connection, _LENGTH.size)
-    if head is None:
-        return None
-    (length,) = _LENGTH.unpack(head)
-    if length > _MOST:
-        return None
-    data = _receive(connection, length)
-    if data is None:
-        return None
-    try:
-        found = json.loads(data)
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _receive(connection: socket.socket, count: int) -> bytes | None:
-    data = bytearray()
-    while len(data) < count:
-        try:
-            more = connection.recv(count - len(data))
-        except OSError:
-            return None
-        if not more:
-            return None
-        data += more
-    return bytes(data)
+_LOOK = 0.5
 
 
 class _Server:
     """The store itself, in threads of process 0."""
 
-    def __init__(self, host: str, port: int, count: int) -> None:
+    def __init__(self, host: str, port: int, count: int, secret: bytes) -> None:
         self.count = count
-        self.secret = ""
         self.token = secrets.token_hex(16)
         self._values: dict[str, Any] = {}
         self._waiting: dict[str, list[int]] = {}
-        self._members: dict[int, socket.socket] = {}
+        self._members: dict[int, Channel] = {}
         self._left: set[int] = set()
         self._lock = threading.RLock()
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        self._listener = socket.create_server((host, port), family=family, backlog=count + 8)
-        self.port = int(self._listener.getsockname()[1])
+        self._door = Door(host, port, secret, count)
+        self.port = self._door.port
         threading.Thread(target=self._accept, name="numloom-store", daemon=True).start()
 
     def close(self) -> None:
-        self._listener.close()
+        self._door.shut()
 
     def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(watch(connection),), name="numloom-store", daemon=True).start()
+        while not self._door.closed:
+            for channel in self._door.admitted(_LOOK):
+                threading.Thread(target=self._serve, args=(channel,), name="numloom-store", daemon=True).start()
+        self._door.close()
 
-    def _serve(self, connection: socket.socket) -> None:
-        connection.settimeout(30)
-        hello = receive_message(connection)
-        rank = self._admit(connection, hello)
+    def _serve(self, channel: Channel) -> None:
+        rank = self._admit(channel, channel.receive())
         if rank < 0:
-            connection.close()
+            channel.close()
             return
-        connection.settimeout(None)
-        while (message := receive_message(connection)) is not None and message.get("do") != "leave":
+        channel.connection.settimeout(None)
+        while (message := channel.receive()) is not None and message.get("do") != "leave":
             self._answer(rank, message)
         with self._lock:
             self._members.pop(rank, None)
-            connection.close()
+            channel.close()
             self._left.add(rank)
             if message is None or message.get("why"):
                 how = "its connection ended" if message is None else f"it ended with {message['why']}"
@@ -129,15 +69,13 @@ class _Server:
             if len(self._left) == self.count:
                 self.close()
 
-    def _admit(self, connection: socket.socket, hello: dict[str, Any] | None) -> int:
-        """The rank of who comes; -1 for a stranger, or for one who is there already."""
+    def _admit(self, channel: Channel, hello: dict[str, Any] | None) -> int:
+        """The rank of who comes; -1 for one who does not fit, or is there already."""
         if hello is None or hello.get("do") != "join":
             return -1
         why = ""
         rank = hello.get("rank")
-        if not hmac.compare_digest(str(hello.get("secret", "")), self.secret):
-            why = "it belongs to another group: start all processes with the same host and port, or the same file"
-        elif hello.get("count") != self.count:
+        if hello.get("count") != self.count:
             why = f"process 0 has n_devices={self.count}, this one {hello.get('count')}"
         elif not isinstance(rank, int) or not 0 <= rank < self.count:
             why = f"rank {rank} is none of {self.count}"
@@ -145,13 +83,13 @@ class _Server:
             if not why and (rank in self._members or rank in self._left):
                 why = f"another process has rank {rank}: each needs its own"
             try:
-                send_message(connection, {"refused": why} if why else {"joined": rank, "token": self.token})
+                channel.send({"refused": why} if why else {"joined": rank, "token": self.token})
             except OSError:
                 return -1
             if why:
                 return -1
             assert isinstance(rank, int)
-            self._members[rank] = connection
+            self._members[rank] = channel
         return rank
 
     def _answer(self, rank: int, message: dict[str, Any]) -> None:
@@ -167,10 +105,10 @@ class _Server:
                 self._waiting.setdefault(key, []).append(rank)
 
     def _send(self, rank: int, message: dict[str, Any]) -> None:
-        connection = self._members.get(rank)
-        if connection is not None:
+        channel = self._members.get(rank)
+        if channel is not None:
             try:
-                send_message(connection, message)
+                channel.send(message)
             except OSError:
                 pass  # Its own thread will notice.
 
@@ -189,7 +127,7 @@ class RendezvousStore:
     host, port : str, int
         Where the store is.
     file : str, optional
-        A file that says where the store is: process 0 writes it, and takes any free port of `host`.
+        A file that says where the store is, with the secret: process 0 makes it, and takes any free port of `host`.
     timeout : float
         Seconds to wait for process 0, and for a value.
 
@@ -200,7 +138,7 @@ class RendezvousStore:
     left : set of int
         Those that left as they should.
     token : str
-        What tells processes of this group from strangers.
+        What tells this group from others of the same secret.
     """
 
     def __init__(self, count: int, rank: int, host: str, port: int, file: str | None, timeout: float) -> None:
@@ -211,45 +149,64 @@ class RendezvousStore:
         self._values: dict[str, Any] = {}
         self._changed = threading.Condition()
         self._closed = False
-        self._file = file
+        self._file: str | None = None  # what this process has made
         self._server = None
         end = time.monotonic() + timeout
-        secret = ""
+        self._secret = secret_of.known() if file is None and count > 1 else secret_of.fresh()
         if rank == 0:
             try:
-                self._server = _Server(host, 0 if file else port, count)
+                self._server = _Server(host, 0 if file else port, count, self._secret)
             except OSError as error:
                 raise GroupError(f"process 0 cannot listen at {host}:{port} ({error}): choose another port") from error
             port = self._server.port
             if file:
-                secret = self._server.secret = secrets.token_hex(16)
-                _write(file, {"host": host, "port": port, "secret": secret})
-        self._connection = self._join(host, port, secret, file if rank else None, end, timeout)
+                self._announce(file, host, port)
+        self._channel = self._join(host, port, file if rank else None, end, timeout)
         threading.Thread(target=self._read, name="numloom-store-reader", daemon=True).start()
 
-    def _join(self, host: str, port: int, secret: str, file: str | None, end: float, timeout: float) -> socket.socket:
+    def _announce(self, file: str, host: str, port: int) -> None:
+        """Make the file that the others look for."""
+        assert self._server is not None
+        try:
+            secret_of.make(file, json.dumps({"host": host, "port": port, "secret": self._secret.decode()}).encode())
+        except OSError as error:
+            self._server.close()
+            if isinstance(error, FileExistsError):
+                raise GroupError(
+                    f"process 0 makes the file {file}, and it is there already, of another group or of one that was "
+                    "killed: delete it, or name another"
+                ) from error
+            raise GroupError(f"process 0 cannot make the file {file} ({error}): name another") from error
+        self._file = file
+
+    def _join(self, host: str, port: int, file: str | None, end: float, timeout: float) -> Channel:
         why = ""
         where = f"file {file}" if file else f"{host}:{port}"
         while True:
             try:
                 if file:
-                    with open(file, encoding="utf-8") as text:
-                        found = json.load(text)
-                    host, port, secret = str(found["host"]), int(found["port"]), str(found["secret"])
-                connection = watch(socket.create_connection((host, port), timeout=max(end - time.monotonic(), 0.1)))
-                hello = {"do": "join", "rank": self.rank, "count": self.count, "secret": secret}
-                send_message(connection, hello)
-                answer = receive_message(connection)
+                    host, port, self._secret = _announced(secret_of.read(file))
+                channel = call((host, port), self._secret, max(end - time.monotonic(), 0.1))
+            except GroupError as error:  # An old file may be replaced by a new one.
+                if not file or "another group" not in str(error):
+                    raise GroupError(
+                        f"process {self.rank} cannot join the group at {where}: {error}", self.rank
+                    ) from None
+                why = str(error)
+            except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+                why = f"{type(error).__name__}: {error}"
+            else:
+                answer = self._greet(channel)
                 if answer is not None and "joined" in answer:
                     self.token = str(answer["token"])
-                    connection.settimeout(None)
-                    return connection
-                connection.close()
-                why = str(answer.get("refused", "")) if answer is not None else "what listens there is no group of ours"
-                if answer is not None and not (file and "another group" in why):
-                    raise GroupError(f"process {self.rank} cannot join the group at {where}: {why}", self.rank)
-            except (OSError, ValueError, KeyError, TypeError) as error:
-                why = f"{type(error).__name__}: {error}"
+                    channel.connection.settimeout(None)
+                    return channel
+                channel.close()
+                if answer is not None:
+                    raise GroupError(
+                        f"process {self.rank} cannot join the group at {where}: {answer.get('refused')}", self.rank
+                    )
+                why = "its connection ended"
             if time.monotonic() > end:
                 raise GroupTimeoutError(
                     f"process {self.rank} waited {timeout:g} s for process 0 at {where} ({why}): start it, with the "
@@ -258,13 +215,26 @@ class RendezvousStore:
                 )
             time.sleep(_PAUSE)
 
+    def _greet(self, channel: Channel) -> dict[str, Any] | None:
+        """What the store says to this process."""
+        try:
+            channel.send({"do": "join", "rank": self.rank, "count": self.count})
+        except OSError:
+            return None
+        return channel.receive()
+
+    @property
+    def secret(self) -> bytes:
+        """What the processes of this very group know."""
+        return hmac.digest(self._secret, self.token.encode(), "sha256")
+
     @property
     def address(self) -> str:
         """Where the store reaches this machine."""
-        return str(self._connection.getsockname()[0])
+        return str(self._channel.connection.getsockname()[0])
 
     def _read(self) -> None:
-        while (message := receive_message(self._connection)) is not None:
+        while (message := self._channel.receive()) is not None:
             with self._changed:
                 if "key" in message:
                     self._values[message["key"]] = message["value"]
@@ -301,7 +271,7 @@ class RendezvousStore:
     def set(self, key: str, value: Any) -> None:
         """Let others know something that JSON can hold."""
         try:
-            send_message(self._connection, {"do": "set", "key": key, "value": value})
+            self._channel.send({"do": "set", "key": key, "value": value})
         except OSError:
             self._lose(0, "its connection ended")
             self.check()
@@ -310,7 +280,7 @@ class RendezvousStore:
         """What some process has `set`; waits for it."""
         end = time.monotonic() + timeout
         try:
-            send_message(self._connection, {"do": "get", "key": key})
+            self._channel.send({"do": "get", "key": key})
         except OSError:
             self._lose(0, "its connection ended")
         with self._changed:
@@ -328,7 +298,7 @@ class RendezvousStore:
             return
         self._closed = True
         try:
-            send_message(self._connection, {"do": "leave", "why": why})
+            self._channel.send({"do": "leave", "why": why})
         except OSError:
             pass
         # The reader ends when the store closes the connection; process 0's store ends when all have left.
@@ -339,13 +309,10 @@ class RendezvousStore:
                 pass
 
 
-def _write(file: str, value: Any) -> None:
-    """Write a small file so that who reads it finds all of it or nothing; for this user alone."""
-    beside = f"{file}.{os.getpid()}"
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as text:
-        json.dump(value, text)
-    os.replace(beside, file)
+def _announced(content: bytes) -> tuple[str, int, bytes]:
+    """Host, port and secret of a file that process 0 made."""
+    found = json.loads(content)
+    return str(found["host"]), int(found["port"]), str(found["secret"]).encode()
 
 
-__all__ = ["RendezvousStore", "receive_message", "send_message", "watch"]
+__all__ = ["RendezvousStore"]

@@ -16,6 +16,7 @@ import sys
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from numloom.ops.reductions import REDUCTIONS
 from numloom.plan import program as programs
 from numloom.plan import step as steps
 from numloom.plan.program import KernelSource
-from numloom.plan.step import Plan
+from numloom.plan.step import Plan, Step
 
 _SPECIAL = "numloom.ops.special"
 _TABLES: dict[str, dict[str, Any]] = {"elementwise": ELEMENTWISE, "reductions": REDUCTIONS}
@@ -73,16 +74,28 @@ def key(digest: bytes, things: Sequence[Any], sizes: Sequence[int], device: Any,
 
 
 def find(key: str) -> tuple[Plan, Sources] | None:
-    """The plan that is kept under a key, with its texts."""
+    """The plan that is kept under a key, with its texts; an entry that is none is deleted."""
     entry = _made.get(key)
     if entry is None:
         entry = shared().get(key, _origin())
     if entry is None:
         return None
     try:
-        plan, sources = _Reader(io.BytesIO(zlib.decompress(entry))).load()
-    except (LookupError, pickle.UnpicklingError):  # It names what is no part of a plan.
+        return _read(entry)
+    except Exception:  # Whoever wrote bytes that are no plan may have made them fail in any way.
+        _made.pop(key, None)
+        try:
+            shared().discard(key)
+        except OSError:
+            pass
         return None
+
+
+def _read(entry: bytes) -> tuple[Plan, Sources]:
+    plan, sources = _Reader(io.BytesIO(zlib.decompress(entry))).load()
+    whole = type(plan) is Plan and type(plan.steps) is tuple and all(type(step) is Step for step in plan.steps)
+    if not whole or type(sources) is not list or not all(type(one) in (KernelSource, NoneType) for one in sources):
+        raise TypeError("this is no plan")
     return plan, sources
 
 

@@ -20,7 +20,7 @@ except ImportError:
 
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F64, I64, ITEMSIZES, KINDS
-from numloom.base.integers import as_extent
+from numloom.base.integers import as_extent, no_axis
 from numloom.base.memo import Memo
 from numloom.graph.layout import (
     broadcast_shapes,
@@ -829,7 +829,7 @@ def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     for a in axes:
         index = a if type(a) is int else as_extent(a)
         if not -ndim <= index < ndim:
-            raise np.exceptions.AxisError(index, ndim)
+            raise no_axis(index, ndim)
         result.append(index % ndim)
     if len(set(result)) != len(result):
         raise ValueError("duplicate value in 'axis'")

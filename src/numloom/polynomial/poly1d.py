@@ -177,7 +177,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     if times < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
     result = p.coeffs if isinstance(p, poly1d) else asarray(p)
-    for _ in range(times):
+    for _ in range(times)[: max(len(result), 1)]:  # Nothing is left after that.
         result = result[:-1] * arange(len(result) - 1, 0, -1)
     return _as_given(result, p)
 
@@ -364,6 +364,7 @@ def polyfit(
 def _powers(points: Array, order: int) -> Array:
     """Powers of points as columns, the highest first; at least float64, as those of `numpy.vander`."""
     points = points.astype(np.promote_types(points.dtype, int))
+    np.empty((len(points), order), points.dtype)  # Its error, where there can be no such matrix.
     columns = [points * 0 + 1]
     for _ in range(order - 1):
         columns.append(columns[-1] * points)

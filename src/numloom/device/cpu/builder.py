@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import errno
 import threading
 import warnings
 import weakref
@@ -21,7 +22,7 @@ from numloom.base.forking import BUILDING, anew, held
 from numloom.base.lasting import Lasting
 from numloom.base.progress import COMPILING, Line, look
 from numloom.base.threads import begin
-from numloom.device.cache import DiskCache, key_of, shared
+from numloom.device.cache import DiskCache, key_of, shared, text_of
 from numloom.device.cpu.compiler import MEND, Compiler, find, require
 from numloom.device.cpu.libraries import address_of, load
 from numloom.device.cpu.process import end
@@ -152,11 +153,12 @@ class Builder:
             self._searched = True
         return self._compiler
 
-    def _recall(self, key: str, make: Callable[[], str]) -> str:
+    def _recall(self, key: str, make: Callable[[], str], sound: Callable[[str], bool]) -> str:
         payload = self.cache.get(key, "text")
-        if payload is None:
+        text = None if payload is None else text_of(payload)
+        if text is None or not sound(text):
             raise LookupError
-        return payload.decode()
+        return text
 
     # ------------------------------------------------------------ kernels
 
@@ -353,7 +355,7 @@ class Builder:
         key = key_of(kernel.text, origin)
         content = cache.get(key, origin)
         if content is not None and content.startswith(REFERENCE):
-            key = content[len(REFERENCE) :].decode()
+            key = content[len(REFERENCE) :].decode(errors="replace")
             library = self._libraries.get(key)
             content = b"" if library is not None else cache.get(key, origin)
         else:
@@ -379,9 +381,17 @@ class Builder:
             self._thread.join(2.0)
 
 
+class _ShortOfMemoryError(DeviceError, MemoryError):
+    """A kernel that cannot be compiled or loaded now, since memory is short."""
+
+
 def trouble(error: OSError) -> DeviceError:
     """What is raised where the system did not let a kernel be compiled or loaded."""
-    raised = DeviceError(f"a kernel could not be compiled or loaded: {error}: {MEND}; its next use tries again")
+    text = str(error)  # The loader gives no number.
+    short = error.errno == errno.ENOMEM or ("failed to map segment" in text and "not permitted" not in text)
+    raised = (_ShortOfMemoryError if short else DeviceError)(
+        f"a kernel could not be compiled or loaded: {error}: {MEND}; its next use tries again"
+    )
     raised.__cause__ = untraced(error)
     return raised
 

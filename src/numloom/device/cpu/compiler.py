@@ -280,15 +280,21 @@ def probe(command: tuple[str, ...], identity: str) -> tuple[str, ...]:
     return (*flags, *accepted(Compiler(command, flags, identity), WANTED, PROBE))
 
 
-def find(remembered: Callable[[str, Callable[[], str]], str] | None = None) -> Compiler | None:
+def complete(flags: str) -> bool:
+    """Whether these flags are what `probe` gives, for all that one sees of them."""
+    return set(flags.split()) >= {*BASIC, *EXACT}
+
+
+def find(remembered: Callable[[str, Callable[[], str], Callable[[str], bool]], str] | None = None) -> Compiler | None:
     """The compiler to use, or None.
 
     Parameters
     ----------
     remembered : callable, optional
-        ``remembered(key, make)`` gives the text of `key`, made by `make` the first time (the disk
-        cache, so that flags are probed once for all processes). A probe that fails is not kept: what it failed of
-        may be gone in the next process. It is told, where no other compiler does or where CXX names this one.
+        ``remembered(key, make, sound)`` gives the text of `key`, made by `make` the first time and where it is not
+        `sound` (the disk cache, so that flags are probed once for all processes). A probe that fails is not kept: what
+        it failed of may be gone in the next process. It is told, where no other compiler does or where CXX names this
+        one.
     """
     global _trouble
     troubles = []
@@ -300,7 +306,7 @@ def find(remembered: Callable[[str, Callable[[], str]], str] | None = None) -> C
         question = hashlib.sha256("\0".join(("probe", identity, PROBE, *BASIC, *EXACT, *WANTED)).encode()).hexdigest()
         make = functools.partial(_probed, command, identity)
         try:
-            flags = tuple((remembered(question, make) if remembered else make()).split())
+            flags = tuple((remembered(question, make, complete) if remembered else make()).split())
         except (CompileError, OSError) as error:
             troubles.append(f"{' '.join(command)} does not compile ({_cause(error)})")
             continue

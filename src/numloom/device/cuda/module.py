@@ -105,12 +105,24 @@ def compile_module(
     key = key_of(json.dumps([list(sources.items()), options, names, headers.files]), origin)
     cache = shared()
     payload = cache.get(key, origin) if headers.whole else None
-    if payload is None:
+    found = None if payload is None else _parted(payload)
+    if found is None:
         payload = _build(sources, options, names, architecture, headers, others)
         if headers.whole:
             cache.put(key, payload, origin)
+        found = _parted(payload)
+        assert found is not None
+    return found
+
+
+def _parted(payload: bytes) -> tuple[bytes, dict[str, str]] | None:
+    """The two parts of an entry; None for what is none of ours."""
     line, _, cubin = payload.partition(b"\n")
-    return cubin, json.loads(line)
+    try:
+        symbols = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return (cubin, symbols) if isinstance(symbols, dict) else None
 
 
 def _build(
