@@ -205,6 +205,31 @@ def test_libraries_are_closed_while_threads_launch(builder):
     assert not wrong
 
 
+def test_of_two_threads_that_load_one_kernel_the_first_ones_library_is_taken(builder, monkeypatch):
+    loading, bound = threading.Event(), threading.Event()
+
+    def load_late(content, stays=False):
+        library = load(content, stays)
+        if threading.current_thread() is late:
+            loading.set()
+            bound.wait(60)
+        return library
+
+    monkeypatch.setattr(builder_module, "load", load_late)
+    late = threading.Thread(target=builder.kernel, args=(text(7), "k"), kwargs={"wait": True})
+    late.start()
+    assert loading.wait(60)
+    kernel = builder.kernel(text(7), "k", wait=True)
+    call, x, y = run(kernel)
+    library = kernel.library
+    bound.set()
+    late.join()
+    assert kernel.library is library
+    close_idle()
+    call()
+    np.testing.assert_array_equal(y, x * 7)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_a_child_closes_its_own(builder):
     call, x, y = run(builder.kernel(text(7), "k", wait=True))
