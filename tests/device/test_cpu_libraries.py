@@ -230,6 +230,36 @@ def test_of_two_threads_that_load_one_kernel_the_first_ones_library_is_taken(bui
     np.testing.assert_array_equal(y, x * 7)
 
 
+def test_code_stays_as_long_as_finalizers_of_one_cycle_run(builder):
+    """All of them run, in any order, before the first object is freed; one of them may launch, and keep, the others."""
+    kept, done = [], []
+
+    class Launching:
+        def __init__(self, factor):
+            self.cycle = self
+            self.call, self.x, self.y = run(builder.kernel(text(factor), "k", wait=True))
+
+        def __del__(self):
+            close_idle()
+            done.append(len(maps()) == before)
+            kept.append(self)
+
+    held = Launching(7)
+    builder._kernels._held.forget()
+    before = len(maps())
+    del held
+    gc.collect()
+    assert done == [True]
+    close_idle()
+    assert len(maps()) == before
+    kept[0].call()
+    np.testing.assert_array_equal(kept[0].y, kept[0].x * 7)
+    kept.clear()
+    gc.collect()
+    close_idle()
+    assert len(maps()) < before
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_a_child_closes_its_own(builder):
     call, x, y = run(builder.kernel(text(7), "k", wait=True))

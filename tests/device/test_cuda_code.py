@@ -101,6 +101,39 @@ def test_where_the_driver_refuses_they_stay_and_nothing_is_raised(driver, refuse
     assert not driver.loaded and not idle
 
 
+def test_code_stays_as_long_as_finalizers_of_one_cycle_run(driver):
+    idle, kept, done = [], [], []
+
+    class Launching:
+        def __init__(self):
+            self.cycle = self
+            self.code = LoadedCode(b"code", idle, "loading")
+
+        def __del__(self):
+            done.append(list(idle))
+            kept.append(self)
+
+    Launching()
+    gc.collect()
+    assert (done, idle) == ([[]], [])
+    kept.clear()
+    gc.collect()
+    assert len(idle) == 1
+
+
+def test_whoever_finds_code_that_is_let_go_of_finds_it_loaded(driver):
+    known = WeakValueDictionary()
+    found = []
+
+    class Idle(list):
+        def append(self, handle):
+            found.append(known.get("text"))
+            super().append(handle)
+
+    known["text"] = LoadedCode(b"code", Idle(), "loading")
+    assert found == [None]
+
+
 def test_code_that_the_driver_does_not_load_is_nothing_to_unload(driver):
     idle = []
     driver.refuses = "cuModuleLoadData"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import weakref
-from typing import Generic, TypeVar
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+import numpy as np
 
 from numloom.base.memo import Memo
 
@@ -61,4 +64,15 @@ class Lasting(Generic[K, V]):
         return True
 
 
-__all__ = ["Lasting"]
+def token(call: Callable[..., Any], *args: Any) -> object:
+    """Make something to put into an object, which then calls this when nobody can use that object any more.
+
+    A finalizer of the object itself may come too early: of objects in a cycle all finalizers run, in any order, before
+    the first of them is freed, and one that a user wrote may use the others, and keep them. An array is not in cycles.
+    """
+    made = np.empty(0)
+    weakref.finalize(made, call, *args).atexit = False
+    return made
+
+
+__all__ = ["Lasting", "token"]

@@ -12,9 +12,9 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import weakref
 
 from numloom.base.forking import lock
+from numloom.base.lasting import token
 from numloom.device import temporary
 from numloom.device.cpu import threads
 from numloom.device.cpu.simt.elf import is_whole
@@ -46,7 +46,7 @@ def load(content: bytes, stays: bool = False) -> ctypes.CDLL:
     library, descriptor = _opened(content)
     # Python's own pool may run on in its threads when its caller is interrupted.
     if not stays and dlclose is not None and threads.compiled is not None:
-        weakref.finalize(library, _idle.append, (library._handle, descriptor)).atexit = False
+        library.numloom_token = token(_idle.append, (library._handle, descriptor))  # type: ignore[attr-defined]
     return library
 
 

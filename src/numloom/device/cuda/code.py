@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from numloom.base.errors import DeviceError
+from numloom.base.lasting import token
 from numloom.device.cuda import driver
 
 TOGETHER = 128
@@ -36,16 +37,11 @@ class LoadedCode:
         By which the driver knows it.
     """
 
-    __slots__ = ("__weakref__", "_idle", "handle")
+    __slots__ = ("__weakref__", "_token", "handle")
 
     def __init__(self, code: bytes, idle: list[Any], doing: str) -> None:
-        self._idle = idle
-        self.handle: Any = None
-        self.handle = driver.call("cuModuleLoadData", code, doing=doing)
-
-    def __del__(self) -> None:
-        if self.handle is not None:
-            self._idle.append(self.handle)
+        self.handle: Any = driver.call("cuModuleLoadData", code, doing=doing)
+        self._token = token(idle.append, self.handle)
 
 
 def unload(idle: list[Any], enter: Callable[[], Any]) -> None:
