@@ -198,6 +198,41 @@ def test_a_launch_of_the_fast_tiers_code_holds_it_when_the_full_one_has_come(dri
     del launch
 
 
+def test_of_two_threads_that_load_full_code_the_first_ones_is_taken(driver, device, monkeypatch):
+    kernel = device.kernel("mine", "entry", wait=False)
+    loading, bound = threading.Event(), threading.Event()
+    late = threading.Thread(target=kernel.settle)
+
+    def call(name, *args, **kwargs):
+        if name == "cuModuleLoadData" and threading.current_thread() is late:
+            loading.set()
+            bound.wait(0.3)
+        return driver.call(name, *args, **kwargs)
+
+    monkeypatch.setattr(backend.driver, "call", call)
+    late.start()
+    assert loading.wait(60)
+    kernel.settle()
+    launched = kernel.module
+    bound.set()
+    late.join()
+    assert kernel.module is launched and device.idle == []
+
+
+def test_threads_unload_at_the_same_time(driver):
+    class Idle(list):
+        def pop(self):
+            if len(self) == 2:
+                self.clear()  # Another thread takes the rest.
+            return super().pop()
+
+    idle = Idle()
+    for _ in range(5):
+        LoadedCode(b"code", idle, "loading")
+    unload(idle, lambda: True)
+    assert len(driver.unloaded) == 3 and not idle
+
+
 def test_users_modules_stay_few_and_share_what_somebody_has(driver, device, monkeypatch):
     monkeypatch.setattr(backend, "load", lambda gpu, sources, options, names: CudaModule(gpu, b"code", {}))
     mine = device.module({"kernel.cu": "mine"})

@@ -63,6 +63,10 @@ KEPT_MODULES = 256  # and users' modules
 TURNS = 20_000  # looks at a word, about a millisecond; whoever waits longer does so where Ctrl-C is heard
 
 
+_settling = threading.Lock()
+"""Held while a kernel takes its full code."""
+
+
 class CudaKernel:
     """A loaded kernel.
 
@@ -114,8 +118,11 @@ class CudaKernel:
         """Wait for the full code, which is launched from now on. (What was launched may still run, and stays.)"""
         full = self.full
         if full is not None:
-            self._take(self._load(full.cubin()))
-            self.full = None
+            cubin = full.cubin()
+            with _settling:
+                if self.full is not None:  # Or another thread was sooner: launches are bound to its code, then.
+                    self._take(self._load(cubin))
+                    self.full = None
 
     def attribute(self, name: str) -> int:
         """A function attribute by the end of its name, such as NUM_REGS or LOCAL_SIZE_BYTES."""

@@ -52,7 +52,12 @@ def unload(idle: list[Any], enter: Callable[[], Any]) -> None:
     if len(idle) < TOGETHER:
         return
     # Whatever comes to the list from now on may have been launched after what is waited for.
-    handles = [idle.pop() for _ in range(len(idle))]
+    handles: list[Any] = []
+    try:
+        for _ in range(len(idle)):
+            handles.append(idle.pop())
+    except IndexError:  # Another thread took some.
+        pass
     try:
         enter()
         driver.call("cuCtxSynchronize", doing="running earlier work")
