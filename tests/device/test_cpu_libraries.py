@@ -3,6 +3,7 @@
 import ctypes
 import gc
 import os
+import sys
 import threading
 import time
 from array import array
@@ -81,6 +82,15 @@ def test_a_library_takes_two_maps_and_is_closed_when_nobody_has_it():
     assert len(maps()) > before  # Not where it is let go of, but when the next one is loaded.
     close_idle()
     assert len(maps()) == before
+
+
+def test_to_let_go_of_a_library_runs_no_line_in_which_an_interrupt_would_be_lost():
+    libraries_held = [load(compiler_module.find().compile(text(3)))]
+    lines = []
+    sys.setprofile(lambda frame, event, argument: lines.append(frame.f_code.co_name) if event == "call" else None)
+    libraries_held.clear()
+    sys.setprofile(None)
+    assert lines == [] and len(libraries._idle) == 1
 
 
 def test_a_library_that_stays():

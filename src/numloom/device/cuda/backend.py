@@ -23,7 +23,7 @@ import numpy as np
 from numloom.base import later
 from numloom.base.config import config
 from numloom.base.errors import DeviceError, MissingDependencyError, OutOfMemoryError
-from numloom.base.lasting import Lasting
+from numloom.base.lasting import Lasting, Rest
 from numloom.base.threads import begin
 from numloom.device import complaints
 from numloom.device.complaints import Found
@@ -202,7 +202,7 @@ class CudaDevice:
         self.allocate = self.pool.allocate
         memory = total()
         self.pinned = Pool("pinned host memory", self._pin, self._unpin, memory // 2, min(memory // 8, 1 << 30))
-        self.idle: list[Any] = []
+        self.idle: list[Rest] = []
         self._kernels: Lasting[tuple[str, str], CudaKernel] = Lasting(KEPT)
         self._modules: weakref.WeakValueDictionary[str, LoadedCode] = weakref.WeakValueDictionary()
         self._ahead: dict[str, nvrtc.Ahead] = {}
