@@ -3,6 +3,7 @@
 import ctypes
 import gc
 import os
+import sys
 import threading
 import time
 from array import array
@@ -81,6 +82,15 @@ def test_a_library_takes_two_maps_and_is_closed_when_nobody_has_it():
     assert len(maps()) > before  # Not where it is let go of, but when the next one is loaded.
     close_idle()
     assert len(maps()) == before
+
+
+def test_to_let_go_of_a_library_runs_no_line_in_which_an_interrupt_would_be_lost():
+    libraries_held = [load(compiler_module.find().compile(text(3)))]
+    lines = []
+    sys.setprofile(lambda frame, event, argument: lines.append(frame.f_code.co_name) if event == "call" else None)
+    libraries_held.clear()
+    sys.setprofile(None)
+    assert lines == [] and len(libraries._idle) == 1
 
 
 def test_a_library_that_stays():
@@ -203,6 +213,61 @@ def test_libraries_are_closed_while_threads_launch(builder):
     for worker in workers:
         worker.join()
     assert not wrong
+
+
+def test_of_two_threads_that_load_one_kernel_the_first_ones_library_is_taken(builder, monkeypatch):
+    loading, bound = threading.Event(), threading.Event()
+
+    def load_late(content, stays=False):
+        library = load(content, stays)
+        if threading.current_thread() is late:
+            loading.set()
+            bound.wait(60)
+        return library
+
+    monkeypatch.setattr(builder_module, "load", load_late)
+    late = threading.Thread(target=builder.kernel, args=(text(7), "k"), kwargs={"wait": True})
+    late.start()
+    assert loading.wait(60)
+    kernel = builder.kernel(text(7), "k", wait=True)
+    call, x, y = run(kernel)
+    library = kernel.library
+    bound.set()
+    late.join()
+    assert kernel.library is library
+    close_idle()
+    call()
+    np.testing.assert_array_equal(y, x * 7)
+
+
+def test_code_stays_as_long_as_finalizers_of_one_cycle_run(builder):
+    """All of them run, in any order, before the first object is freed; one of them may launch, and keep, the others."""
+    kept, done = [], []
+
+    class Launching:
+        def __init__(self, factor):
+            self.cycle = self
+            self.call, self.x, self.y = run(builder.kernel(text(factor), "k", wait=True))
+
+        def __del__(self):
+            close_idle()
+            done.append(len(maps()) == before)
+            kept.append(self)
+
+    held = Launching(7)
+    builder._kernels._held.forget()
+    before = len(maps())
+    del held
+    gc.collect()
+    assert done == [True]
+    close_idle()
+    assert len(maps()) == before
+    kept[0].call()
+    np.testing.assert_array_equal(kept[0].y, kept[0].x * 7)
+    kept.clear()
+    gc.collect()
+    close_idle()
+    assert len(maps()) < before
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")

@@ -101,6 +101,39 @@ def test_where_the_driver_refuses_they_stay_and_nothing_is_raised(driver, refuse
     assert not driver.loaded and not idle
 
 
+def test_code_stays_as_long_as_finalizers_of_one_cycle_run(driver):
+    idle, kept, done = [], [], []
+
+    class Launching:
+        def __init__(self):
+            self.cycle = self
+            self.code = LoadedCode(b"code", idle, "loading")
+
+        def __del__(self):
+            done.append(list(idle))
+            kept.append(self)
+
+    Launching()
+    gc.collect()
+    assert (done, idle) == ([[]], [])
+    kept.clear()
+    gc.collect()
+    assert len(idle) == 1
+
+
+def test_whoever_finds_code_that_is_let_go_of_finds_it_loaded(driver):
+    known = WeakValueDictionary()
+    found = []
+
+    class Idle(list):
+        def append(self, handle):
+            found.append(known.get("text"))
+            super().append(handle)
+
+    known["text"] = LoadedCode(b"code", Idle(), "loading")
+    assert found == [None]
+
+
 def test_code_that_the_driver_does_not_load_is_nothing_to_unload(driver):
     idle = []
     driver.refuses = "cuModuleLoadData"
@@ -163,6 +196,41 @@ def test_a_launch_of_the_fast_tiers_code_holds_it_when_the_full_one_has_come(dri
     early()
     assert sorted(driver.loaded[function] for function in driver.under_way) == [b"quick mine"]
     del launch
+
+
+def test_of_two_threads_that_load_full_code_the_first_ones_is_taken(driver, device, monkeypatch):
+    kernel = device.kernel("mine", "entry", wait=False)
+    loading, bound = threading.Event(), threading.Event()
+    late = threading.Thread(target=kernel.settle)
+
+    def call(name, *args, **kwargs):
+        if name == "cuModuleLoadData" and threading.current_thread() is late:
+            loading.set()
+            bound.wait(0.3)
+        return driver.call(name, *args, **kwargs)
+
+    monkeypatch.setattr(backend.driver, "call", call)
+    late.start()
+    assert loading.wait(60)
+    kernel.settle()
+    launched = kernel.module
+    bound.set()
+    late.join()
+    assert kernel.module is launched and device.idle == []
+
+
+def test_threads_unload_at_the_same_time(driver):
+    class Idle(list):
+        def pop(self):
+            if len(self) == 2:
+                self.clear()  # Another thread takes the rest.
+            return super().pop()
+
+    idle = Idle()
+    for _ in range(5):
+        LoadedCode(b"code", idle, "loading")
+    unload(idle, lambda: True)
+    assert len(driver.unloaded) == 3 and not idle
 
 
 def test_users_modules_stay_few_and_share_what_somebody_has(driver, device, monkeypatch):

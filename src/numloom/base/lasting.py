@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import weakref
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+
+import numpy as np
 
 from numloom.base.memo import Memo
 
@@ -61,4 +63,41 @@ class Lasting(Generic[K, V]):
         return True
 
 
-__all__ = ["Lasting"]
+class Rest(weakref.ref[Any]):
+    """What is left to do for an object when nobody can use it any more.
+
+    Attributes
+    ----------
+    what : object
+        As `token` was given it.
+    """
+
+    __slots__ = ("what",)
+
+    what: Any
+
+
+_rests: dict[int, Rest] = {}
+"""Of tokens whose `settled` is still to come, by identity: a weak reference that goes first tells nobody."""
+
+
+def token(what: Any, gone: list[Rest]) -> object:
+    """Make something to put into an object, whose `Rest` comes to `gone` when nobody can use that object any more.
+
+    A finalizer of the object itself may come too early: of objects in a cycle all finalizers run, in any order, before
+    the first of them is freed, and one that a user wrote may use the others, and keep them. An array is not in cycles.
+    And no line of Python runs then, where Ctrl-C would be lost.
+    """
+    made = np.empty(0)
+    rest = Rest(made, gone.append)
+    rest.what = what
+    _rests[id(rest)] = rest
+    return made
+
+
+def settled(rest: Rest) -> None:
+    """Forget what has been done."""
+    _rests.pop(id(rest), None)
+
+
+__all__ = ["Lasting", "Rest", "settled", "token"]

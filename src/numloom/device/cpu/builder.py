@@ -323,7 +323,9 @@ class Builder:
         """Give a kernel its addresses; the loops of users' texts are guarded."""
         if MARK in kernel.text:
             self.faults.arm(library)
-        kernel.bind(library, compiler)
+        with self._changed:
+            if not kernel.ready:  # Another thread may have been sooner: launches are bound to its library, then.
+                kernel.bind(library, compiler)
         self._keep(kernel)
 
     def _keep(self, kernel: CpuKernel) -> None:

@@ -12,9 +12,9 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import weakref
 
 from numloom.base.forking import lock
+from numloom.base.lasting import Rest, settled, token
 from numloom.device import temporary
 from numloom.device.cpu import threads
 from numloom.device.cpu.simt.elf import is_whole
@@ -24,7 +24,7 @@ try:
 except ImportError:  # No such system.
     dlclose = None  # type: ignore[assignment]
 
-_idle: list[tuple[int, int]] = []
+_idle: list[Rest] = []
 """Handles, and descriptors or -1, of libraries that nobody has."""
 _closing = lock()
 """Held while the system's loader changes what a child would find half done."""
@@ -46,7 +46,7 @@ def load(content: bytes, stays: bool = False) -> ctypes.CDLL:
     library, descriptor = _opened(content)
     # Python's own pool may run on in its threads when its caller is interrupted.
     if not stays and dlclose is not None and threads.compiled is not None:
-        weakref.finalize(library, _idle.append, (library._handle, descriptor)).atexit = False
+        library.numloom_token = token((library._handle, descriptor), _idle)  # type: ignore[attr-defined]
     return library
 
 
@@ -54,9 +54,11 @@ def close_idle() -> None:
     """Close the libraries that nobody has."""
     while _idle:
         try:
-            handle, descriptor = _idle.pop()
+            rest = _idle.pop()
         except IndexError:  # Another thread was sooner.
             return
+        settled(rest)
+        handle, descriptor = rest.what
         with _closing:
             try:
                 dlclose(handle)

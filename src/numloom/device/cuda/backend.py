@@ -23,7 +23,7 @@ import numpy as np
 from numloom.base import later
 from numloom.base.config import config
 from numloom.base.errors import DeviceError, MissingDependencyError, OutOfMemoryError
-from numloom.base.lasting import Lasting
+from numloom.base.lasting import Lasting, Rest
 from numloom.base.threads import begin
 from numloom.device import complaints
 from numloom.device.complaints import Found
@@ -61,6 +61,10 @@ STAGED_UPLOAD = 4 << 20
 KEPT = 1024  # kernels that stay loaded though nobody has them
 KEPT_MODULES = 256  # and users' modules
 TURNS = 20_000  # looks at a word, about a millisecond; whoever waits longer does so where Ctrl-C is heard
+
+
+_settling = threading.Lock()
+"""Held while a kernel takes its full code."""
 
 
 class CudaKernel:
@@ -114,8 +118,11 @@ class CudaKernel:
         """Wait for the full code, which is launched from now on. (What was launched may still run, and stays.)"""
         full = self.full
         if full is not None:
-            self._take(self._load(full.cubin()))
-            self.full = None
+            cubin = full.cubin()
+            with _settling:
+                if self.full is not None:  # Or another thread was sooner: launches are bound to its code, then.
+                    self._take(self._load(cubin))
+                    self.full = None
 
     def attribute(self, name: str) -> int:
         """A function attribute by the end of its name, such as NUM_REGS or LOCAL_SIZE_BYTES."""
@@ -195,7 +202,7 @@ class CudaDevice:
         self.allocate = self.pool.allocate
         memory = total()
         self.pinned = Pool("pinned host memory", self._pin, self._unpin, memory // 2, min(memory // 8, 1 << 30))
-        self.idle: list[Any] = []
+        self.idle: list[Rest] = []
         self._kernels: Lasting[tuple[str, str], CudaKernel] = Lasting(KEPT)
         self._modules: weakref.WeakValueDictionary[str, LoadedCode] = weakref.WeakValueDictionary()
         self._ahead: dict[str, nvrtc.Ahead] = {}

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from numloom.base.errors import DeviceError
+from numloom.base.lasting import Rest, settled, token
 from numloom.device.cuda import driver
 
 TOGETHER = 128
@@ -25,8 +26,8 @@ class LoadedCode:
     code : bytes
         A CUBIN, or what else the driver loads.
     idle : list
-        Where its handle goes when nobody has this object any more; `unload` does the rest. (A finalizer runs in the
-        middle of anything, in a forked child and at the end of the process, too: it asks the driver for nothing.)
+        Where its handle goes when nobody has this object any more (in the middle of anything, in a forked child and at
+        the end of the process, too, so the driver is asked for nothing there); `unload` does the rest.
     doing : str
         What to say where the driver refuses.
 
@@ -36,19 +37,14 @@ class LoadedCode:
         By which the driver knows it.
     """
 
-    __slots__ = ("__weakref__", "_idle", "handle")
+    __slots__ = ("__weakref__", "_token", "handle")
 
-    def __init__(self, code: bytes, idle: list[Any], doing: str) -> None:
-        self._idle = idle
-        self.handle: Any = None
-        self.handle = driver.call("cuModuleLoadData", code, doing=doing)
-
-    def __del__(self) -> None:
-        if self.handle is not None:
-            self._idle.append(self.handle)
+    def __init__(self, code: bytes, idle: list[Rest], doing: str) -> None:
+        self.handle: Any = driver.call("cuModuleLoadData", code, doing=doing)
+        self._token = token(self.handle, idle)
 
 
-def unload(idle: list[Any], enter: Callable[[], Any]) -> None:
+def unload(idle: list[Rest], enter: Callable[[], Any]) -> None:
     """Unload modules that nobody has, if they are many; to be called where no work is being captured.
 
     `enter` makes their GPU's context current in this thread.
@@ -56,15 +52,20 @@ def unload(idle: list[Any], enter: Callable[[], Any]) -> None:
     if len(idle) < TOGETHER:
         return
     # Whatever comes to the list from now on may have been launched after what is waited for.
-    handles = [idle.pop() for _ in range(len(idle))]
+    rests: list[Rest] = []
+    try:
+        for _ in range(len(idle)):
+            rests.append(idle.pop())
+    except IndexError:  # Another thread took some.
+        pass
     try:
         enter()
         driver.call("cuCtxSynchronize", doing="running earlier work")
-        while handles:
-            driver.call("cuModuleUnload", handles[-1], doing="unloading a module")
-            handles.pop()
+        while rests:
+            driver.call("cuModuleUnload", rests[-1].what, doing="unloading a module")
+            settled(rests.pop())
     except DeviceError:  # Of earlier work, above all: whoever looks at that is told.
-        idle.extend(handles)
+        idle.extend(rests)
 
 
 __all__ = ["LoadedCode", "unload"]
