@@ -20,7 +20,7 @@ def both(call, x=(0.0, 1.0, 2.0)):
         except Exception as error:
             found.append(type(error))
         else:
-            found.append(numpy.asarray(result).tolist())
+            found.append(numpy.asarray(np.asnumpy(result) if library is np else result).tolist())
     return found
 
 

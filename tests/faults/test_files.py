@@ -23,6 +23,7 @@ from numloom.base.errors import CompileError, DeviceError
 from numloom.device import cache as cache_module
 from numloom.device import temporary
 from numloom.device.cpu import compiler as compiler_module
+from numloom.device.cpu import libraries as libraries_module
 from numloom.device.cpu import process as process_module
 from numloom.device.cpu.builder import Builder
 from numloom.device.registry import get
@@ -63,14 +64,14 @@ def faults(monkeypatch: Any) -> FileFaults:
     assert get("cpu").builder.drain(60)  # what other tests have compiled in the background meets no fault
     files = "open fdopen fstat mkdir makedirs listdir stat unlink rename fsync utime"
     monkeypatch.setattr(cache_module, "os", Failing(os, found, files))
-    monkeypatch.setattr(compiler_module, "os", Failing(os, found, "fdopen memfd_create dup"))
+    monkeypatch.setattr(libraries_module, "os", Failing(os, found, "fdopen memfd_create dup"))
     monkeypatch.setattr(temporary, "tempfile", Failing(tempfile, found, "mkdtemp mkstemp"))
     monkeypatch.setattr(temporary, "os", Failing(os, found, "open fstat stat scandir"))
     monkeypatch.setattr(temporary, "fcntl", Failing(temporary.fcntl, found, "flock"))
     monkeypatch.setattr(process_module, "subprocess", Failing(subprocess, found, "Popen"))
     loader = Failing(ctypes, found, "")
     loader.CDLL = found.load  # type: ignore[attr-defined]
-    monkeypatch.setattr(compiler_module, "ctypes", loader)
+    monkeypatch.setattr(libraries_module, "ctypes", loader)
     monkeypatch.setattr(Path, "write_text", found.before("file", Path.write_text))
     monkeypatch.setattr(Path, "read_bytes", found.before("file", Path.read_bytes))
     return found

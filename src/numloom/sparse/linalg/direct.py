@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -141,14 +142,25 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
     if on_device() and isinstance(x, SparseBase) and x.ndim == 2 and 0 not in x.shape:
         whole = axis is None or (isinstance(axis, tuple) and set(axis) in ({0, 1}, {-1, -2}))
         if whole and ord in (None, "fro"):
-            return _length(x._deduped())
+            return _length(_as_norms(x, ord, axis)._deduped())
         if whole and ord in (1, -1, np.inf, -np.inf):
-            sums = abs(x).sum(axis=0 if abs(ord) == 1 else 1).ravel()
+            sums = abs(_as_norms(x, ord, axis)).sum(axis=0 if abs(ord) == 1 else 1).ravel()
             return sums.max() if ord > 0 else sums.min()
         if type(axis) is int and -2 <= axis < 2 and ord in (None, 2):
-            squares = x._mapped(lambda data: (data * data.conj()).real)
+            squares = _as_norms(x, ord, axis)._mapped(lambda data: (data * data.conj()).real)
             return sqrt(squares.sum(axis=axis).ravel())
     return host.wrap(scipy.sparse.linalg.norm(_matrix(x), ord, axis))
+
+
+def _as_norms(x: Any, ord: Any, axis: Any) -> Any:
+    """A matrix in the dtype in which SciPy computes such norms of it."""
+    return x if x.dtype.kind == "c" else x.astype(np.promote_types(x.dtype, _dtype_of_norms(x.dtype, ord, axis)))
+
+
+@functools.lru_cache(256)
+def _dtype_of_norms(dtype: Any, ord: Any, axis: Any) -> Any:
+    """SciPy's dtype of a norm, which since 1.18 is float64 for all real numbers."""
+    return scipy.sparse.linalg.norm(scipy.sparse.csr_array(np.ones((1, 1), dtype)), ord, axis).dtype
 
 
 def _length(x: Any) -> Any:
