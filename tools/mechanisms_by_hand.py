@@ -79,6 +79,7 @@ APART: dict[str, str] = {
     "base/forking.py:_locks": _LIVE,
     "base/forking.py:_passes": _LIVE,
     "base/forking.py:_taken": _LIVE,
+    "base/lasting.py:_rests": _LIVE,
     "base/memo.py:Memo.entries": _PART,
     "base/tracebacks.py:_waiting": _REGISTRY,
     "command/notebook.py:_servers": _LIVE,

@@ -25,7 +25,7 @@ OTHERWISE = {
     "base/forking.py": 1,  # one fork at a time
     "command/serve/lines.py": 1,  # a child is not looked at
     "device/cpu/module.py": 2,  # made anew: the compiler may run under it
-    "device/cuda/backend.py": 2,  # no child uses a GPU that was in use
+    "device/cuda/backend.py": 3,  # no child uses a GPU that was in use
     "device/cuda/transfer.py": 2,
     "device/cuda/compile.py": 4,
     "distributed/device.py": 3,  # no child uses its parent's group
