@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -157,7 +156,6 @@ def _as_norms(x: Any, ord: Any, axis: Any) -> Any:
     return x if x.dtype.kind == "c" else x.astype(np.promote_types(x.dtype, _dtype_of_norms(x.dtype, ord, axis)))
 
 
-@functools.lru_cache(256)
 def _dtype_of_norms(dtype: Any, ord: Any, axis: Any) -> Any:
     """SciPy's dtype of a norm, which since 1.18 is float64 for all real numbers."""
     return scipy.sparse.linalg.norm(scipy.sparse.csr_array(np.ones((1, 1), dtype)), ord, axis).dtype
