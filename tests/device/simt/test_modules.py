@@ -183,3 +183,29 @@ def test_errors_in_headers_names_and_files(device, tmp_path):
         device.module({"kernel.cu": "#include <nowhere.h>\n"})
     with pytest.raises(CompileError, match=r"one\.cu\)"):
         device.module({"one.cu": "int x = y;", "two.cu": ""})
+
+
+# ---------------------------------------------------------------- forks
+
+FORKING = """
+import faulthandler, threading
+import numpy
+from numloom.base.config import config
+from numloom.device import registry
+
+faulthandler.dump_traceback_later(60, exit=True)
+config.cpu_compile = "wait"
+module = registry.get("cpu").module({"a.cu": 'extern "C" __global__ void f() {}'})
+function = module.function("f")
+launch = threading.Thread(target=function.launch, args=((1, 1, 1), (1, 1, 1), ()))
+module.runtime.acquire()  # as whoever forks does
+launch.start()
+launch.join(0.2)
+module.runtime.release()
+launch.join()
+"""
+
+
+def test_a_launch_of_one_block_waits_for_a_fork_that_other_threads_need_python_for():
+    ran = subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr

@@ -29,14 +29,17 @@ def reset(int threads, bint forked=False):
 
 
 def run(intptr_t entry, intptr_t params, long long items, long long grain):
-    """Call ``entry(params, begin, end)`` until all items are done."""
+    """Call ``entry(params, begin, end)`` until all items are done.
+
+    What is called may take long, or wait for a lock that a thread has which forks: others can run Python meanwhile.
+    """
     cdef Entry function = <Entry>entry
     cdef ThreadPool* here = pool
-    if items <= grain:
-        function(<const void*>params, 0, items)
-        return
     with nogil:
-        here.run(function, <const void*>params, items, grain)
+        if items <= grain:
+            function(<const void*>params, 0, items)
+        else:
+            here.run(function, <const void*>params, items, grain)
 
 
 def launch(kernel, array.array params, geometry):
