@@ -1,5 +1,6 @@
 """RawKernel and RawModule: programs as users write them, every kind of argument, and every kind of mistake."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -540,6 +541,14 @@ def test_attributes():
     else:
         with pytest.raises(NotImplementedError, match="multiprocessors"):
             kernel.occupancy(256)
+
+
+def test_attributes_stay_with_the_module():
+    """Also where nobody has held the function meanwhile."""
+    module = RawModule(code=REDUCE)
+    module.get_function("block_sum").max_dynamic_shared_size_bytes = 60_000
+    gc.collect()
+    assert module.get_function("block_sum").max_dynamic_shared_size_bytes == 60_000
 
 
 class Stream:

@@ -184,6 +184,7 @@ class CpuModule:
         self.dynamic = address_of(self.library, "numloom_dynamic_address")
         self._entries: dict[str, Entry] = {}
         self._functions: weakref.WeakValueDictionary[str, CpuFunction] = weakref.WeakValueDictionary()  # They hold it.
+        self.attributes: dict[str, dict[str, int]] = {}  # As users set them, by function.
         for number in range(len(request.sources)):
             entries = (Entry * (1 << 20)).in_dll(self.library, f"numloom_entries_{number}")
             for entry in entries:
@@ -238,7 +239,7 @@ class CpuFunction:
             end += -(-size // 64) * 64  # of any alignment
         self._nbytes = end
         shared = module.static_shared(self._address)
-        self.attributes: Mapping[str, int] = {
+        attributes = {
             "max_threads_per_block": MOST_THREADS,
             "shared_size_bytes": shared,
             "max_dynamic_shared_size_bytes": MOST_SHARED - shared,
@@ -247,6 +248,7 @@ class CpuFunction:
             "local_size_bytes": 0,
             "const_size_bytes": 0,
         }
+        self.attributes: Mapping[str, int] = module.attributes.setdefault(name, attributes)
 
     def __repr__(self) -> str:
         return f"<CpuFunction {self.name}>"
