@@ -75,3 +75,14 @@ def test_small_orders_are_numpys(n, dtype):
     for parts in (1, 2, 3, 6, 9):
         for found, wanted in zip(np.array_split(np.asarray(a), parts), numpy.array_split(a, parts), strict=True):
             numpy.testing.assert_array_equal(found.get(), wanted)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "?"])
+@pytest.mark.parametrize("n", [1, 3, 2**62])
+def test_differences_of_nothing_are_a_new_array(dtype, n):
+    x = np.zeros((2, 0), dtype)
+    x.flags.writeable = False
+    for axis in (0, 1):
+        found = np.diff(x, n, axis=axis)
+        assert found is not x and found.flags.writeable
+        assert found.shape == (max(2 - n, 0) if axis == 0 else 2, 0) and found.dtype == dtype

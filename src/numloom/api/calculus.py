@@ -74,7 +74,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NO_VALUE, append: An
     if len(parts) > 1:
         array = concatenate(parts, axis)
     after, before = _along(array.ndim, axis, slice(1, None)), _along(array.ndim, axis, slice(None, -1))
-    for _ in range(n)[: array.shape[axis]]:  # Nothing is left after that.
+    for _ in range(n)[: max(array.shape[axis], 1)]:  # Nothing is left after that; of nothing a new array is made.
         array = array[after] != array[before] if array.code == BOOL else array[after] - array[before]
     return array
 
