@@ -1,6 +1,7 @@
 """Meet kernel after kernel, and tell what the process has of the system: ``growing.py kernels|programs COUNT ROOM``.
 
-Each line is a number of kernels or programs, then memory maps, kilobytes of memory, open files, threads.
+Each line is a number of kernels or programs, then memory maps, kilobytes of memory, open files, threads. With ``child``
+for the kind a forked child meets so many, and then one of its parent's again.
 """
 
 from __future__ import annotations
@@ -48,6 +49,28 @@ def program(number: int) -> None:
     assert (found[0] == found[1]).all()
 
 
+def child() -> None:
+    """Have a child forget kernels and meet its parent's again, and then the parent."""
+    double = np.ElementwiseKernel("T x", "T y", "y = x * 2.625", "grown_before")
+    x = np.arange(5.0)
+    expected = double(x).get().tolist()
+
+    def again() -> bool:
+        for number in range(COUNT):
+            kernel(number)
+        return bool(double(x).get().tolist() == expected)
+
+    forked = os.fork()
+    if not forked:
+        status = 1
+        try:
+            status = 0 if again() else 2
+        finally:
+            os._exit(status)
+    assert os.waitpid(forked, 0)[1] == 0
+    assert again()
+
+
 def tell(number: int) -> None:
     """One line."""
     maps = Path("/proc/self/maps").read_text().count("\n")
@@ -57,7 +80,9 @@ def tell(number: int) -> None:
 
 np.config.cpu_compile = "wait"
 np.config.unplanned = 0
-if __name__ == "__main__":
+if __name__ == "__main__" and KIND == "child":
+    child()
+elif __name__ == "__main__":
     for number in range(1, COUNT + 1):
         (kernel if KIND == "kernels" else program)(number)
         if number % max(COUNT // TOLD, 1) == 0:
