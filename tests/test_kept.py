@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import kept
+from compilers import WHY, found, needed
 from numloom.device.cpu import compiler as compilers
 from numloom.device.cpu.compiler import Compiler
 
@@ -102,3 +103,12 @@ def test_a_compiler_in_scripts_clothes_is_asked_each_time(
     for _ in range(2):
         Compiler(("/bin/sh",), ("-Ifolder",), compilers.identify(["/bin/sh"])).compile("text")
     assert len(asked) == 2
+
+
+@pytest.mark.skipif(found() is None, reason=WHY)
+def test_the_compiler_that_is_found_is_kept(made: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(Compiler, "compile", lambda self, *texts: asked.append(texts) or b"library")
+    kept.take_kept()
+    assert needed().compile("text") == needed().compile("text") == b"library"
+    assert len(asked) == 1
