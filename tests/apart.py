@@ -19,7 +19,7 @@ from numloom.device.cpu.hostview import array_at
 from numloom.device.interface import Strided
 from numloom.device.memory import Pool
 from numloom.device.ordering import gpu_of
-from numloom.engine import execute
+from numloom.engine import tape
 from numloom.engine.evaluate import plans_of
 from numloom.ops.routines import ROUTINES
 
@@ -223,7 +223,7 @@ def stand_in() -> Iterator[Any]:
     device.lane = lane
     device.event, device.elapsed = time.perf_counter, lambda start, end: 1e3 * (end - start)
     found, device.routine = device.routine, routine
-    interpret, execute.interpret = execute.interpret, interpret_here  # type: ignore[attr-defined]
+    interpret, tape.interpret = tape.interpret, interpret_here  # type: ignore[attr-defined]
     registry._devices["stand-in"] = device
     if outer is not None:
         registry._devices[aside] = outer
@@ -232,7 +232,7 @@ def stand_in() -> Iterator[Any]:
             yield device
             nl.synchronize()
     finally:
-        execute.interpret = interpret  # type: ignore[attr-defined]
+        tape.interpret = interpret  # type: ignore[attr-defined]
         del registry._devices["stand-in"]
         if outer is not None:
             registry._devices["stand-in"] = registry._devices.pop(aside)

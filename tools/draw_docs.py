@@ -96,7 +96,7 @@ STEPS = (
     (GREEN, "make_plan", "plan/plan.py", "which values share a kernel"),
     (GREEN, "emit", "emit/emit.py", "C++ text"),
     (GREEN, "kernel", "device/…/backend.py", "memory, disk, or compile"),
-    (YELLOW, "launch", "engine/execute.py", "fill in addresses, queue"),
+    (YELLOW, "launch", "engine/tape.py", "fill in addresses, queue"),
 )
 
 

@@ -228,3 +228,137 @@ def test_other_numbers_of_threads(ran: list[bool]) -> None:
         with nl.config(num_threads=threads):
             check(call, threads)
     assert all(ran)
+
+
+# ---------------------------------------------------------------- all that a compiled function runs
+
+
+def dense(xp: Any, x: Any, w: Any, v: Any) -> Any:
+    """Products between kernels, several results, one of them twice and one an operand's view."""
+    hidden = xp.tanh(x @ w)
+    out = hidden @ v - 0.5
+    return out, hidden.T @ out, out, (out @ v.T).sum(0), x[::2]
+
+
+SHAPES = ((30, 20), (20, 16), (16, 7))
+
+
+def is_captured(call: Any) -> bool:
+    return call._last.plainly[-1].taped.captured is not None
+
+
+def arrays_of(seed: int) -> list[Any]:
+    rng = np.random.default_rng(seed)
+    return [rng.standard_normal(shape) for shape in SHAPES]
+
+
+def right(found: Any, given: list[Any]) -> None:
+    for one, want in zip(found, dense(np, *given), strict=True):
+        np.testing.assert_allclose(one.get(), want, rtol=1e-11, atol=1e-12)
+
+
+def test_a_call_is_captured_and_its_results_are_its_own() -> None:
+    call = nl.compile(lambda x, w, v: dense(nl, x, w, v))
+    kept = []
+    for seed in range(12):
+        given = arrays_of(seed)
+        found = call(*map(nl.asarray, given))
+        kept.append((found, given))
+        found[3][:2] = 5.0  # Others do not see it.
+        nl.evaluate(found[3])
+        kept[-1] = ((*found[:3], *found[4:]), given)
+    assert is_captured(call)
+    for found, given in kept:
+        expected = dense(np, *given)
+        for one, want in zip(found, (*expected[:3], *expected[4:]), strict=True):
+            np.testing.assert_allclose(one.get(), want, rtol=1e-11, atol=1e-12)
+
+
+def test_results_as_operands_of_the_next_call() -> None:
+    """As training does: memory of a call before last is memory of results again."""
+    x, t = np.random.default_rng(1).standard_normal((2, 30, 7))
+
+    def step(xp: Any, x: Any, t: Any, w: Any) -> Any:
+        miss = xp.tanh(x @ w) - t
+        return w - 0.01 * (x.T @ miss), (miss * miss).sum()
+
+    call = nl.compile(lambda x, t, w: step(nl, x, t, w))
+    ours, theirs = nl.asarray(np.zeros((7, 7))), np.zeros((7, 7))
+    a, b = nl.asarray(x), nl.asarray(t)
+    for _ in range(30):
+        ours, loss = call(a, b, ours)
+        theirs, other = step(np, x, t, theirs)
+        np.testing.assert_allclose(float(loss), other, rtol=1e-9)
+    np.testing.assert_allclose(ours.get(), theirs, rtol=1e-9, atol=1e-12)
+    assert is_captured(call)
+
+
+def test_a_constant_that_is_written_to_and_one_that_moves() -> None:
+    """A function reads the arrays around it as they were; where their memory is another one all goes step by step."""
+    constant = nl.asarray(arrays_of(0)[2])
+    held = constant.get()
+    call = nl.compile(lambda x, w: dense(nl, x, w, constant))
+    for seed in range(8):
+        given = arrays_of(seed)[:2]
+        right(call(*map(nl.asarray, given)), [*given, held])
+    assert is_captured(call)
+    taped = call._last.plainly[-1].taped
+    constant += 1.0
+    place = len(taped.past) - len(taped.constants)
+    assert taped.captured.fixed[0][0] == place
+    taped.captured.fixed[0] = (place, current().allocate(8))
+    for seed in range(8, 12):
+        given = arrays_of(seed)[:2]
+        right(call(*map(nl.asarray, given)), [*given, held])
+
+
+def test_a_captured_call_that_cannot_run_goes_step_by_step() -> None:
+    call = nl.compile(lambda x, w, v: dense(nl, x, w, v))
+    for seed in range(8):
+        call(*map(nl.asarray, arrays_of(seed)))
+    captured_call = call._last.plainly[-1].taped.captured
+    asked = []
+    captured_call.run = lambda addresses: (asked.append(addresses), False)[1]
+    given = arrays_of(9)
+    before = counters.kernels, counters.library_calls
+    right(call(*map(nl.asarray, given)), given)
+    assert len(asked) == 1 and counters.kernels > before[0] and counters.library_calls > before[1]
+    with nl.config(tf32=not nl.config.tf32):  # Products would be others.
+        right(call(*map(nl.asarray, given)), given)
+    assert len(asked) == 1
+
+
+@pytest.mark.usefixtures("no_spare_parts")
+def test_no_memory_for_results_of_a_captured_call() -> None:
+    call = nl.compile(lambda x, w, v: dense(nl, x, w, v))
+    for seed in range(8):
+        call(*map(nl.asarray, arrays_of(seed)))
+    assert is_captured(call)
+    arrays = [nl.asarray(one) for one in arrays_of(3)]
+    kept = []
+    pool = current().pool
+    pool.trim()
+    with nl.config(memory_limit=pool.used + (1 << 14)), pytest.raises(MemoryError):
+        for _ in range(100):
+            kept.append(call(*arrays))
+    for found in [*kept, call(*arrays)]:
+        right(found, arrays_of(3))
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_a_captured_call_of_little(size: int) -> None:
+    call = nl.compile(lambda x, w: ((x @ w) + 1, (x @ w).sum(0) * 2, nl.sort(x, 1)))
+    for seed in range(8):
+        a, b = np.random.default_rng(seed).standard_normal((2, size, size))
+        found = call(nl.asarray(a), nl.asarray(b))
+        for one, want in zip(found, ((a @ b) + 1, (a @ b).sum(0) * 2, np.sort(a, 1)), strict=True):
+            np.testing.assert_allclose(one.get(), want, rtol=1e-12)
+
+
+def test_calls_that_move_much_are_not_captured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(captured, "BYTES", 100)
+    call = nl.compile(lambda x, w, v: dense(nl, x, w, v))
+    for seed in range(8):
+        given = arrays_of(seed)
+        right(call(*map(nl.asarray, given)), given)
+    assert call._last.plainly[-1].taped is not None and not is_captured(call)

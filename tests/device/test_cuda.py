@@ -105,6 +105,28 @@ def test_bound_launches_are_launches(early):
     assert seen[-1][-1] is None  # A kernel that does not wait is never early.
 
 
+@pytest.mark.parametrize("fails", [None, 0, 1, 2, 3])
+def test_a_captured_graph_runs_between_copies(fails):
+    """Memory without bytes is not copied; what follows a failure does not run, and its code is given."""
+    module = pytest.importorskip("numloom.device.cuda._launch")
+    log = []
+
+    def note(*given):
+        log.append(given)
+        return 9 if fails == len(log) - 1 else 0
+
+    pointer, size = ctypes.c_void_p, ctypes.c_size_t
+    callbacks = {
+        "cuMemcpyDtoDAsync": ctypes.CFUNCTYPE(ctypes.c_int, size, size, size, pointer)(note),
+        "cuGraphLaunch": ctypes.CFUNCTYPE(ctypes.c_int, pointer, pointer)(note),
+    }
+    operands, results = [(0, 1000, 8), (1, 2000, 16), (3, 3000, 0)], [(2, 4000, 24), (4, 5000, 0)]
+    graph = module.CopiedGraph(77, 5, operands, results, lambda name: ctypes.cast(callbacks[name], pointer).value)
+    expected = [(1000, 1 << 40, 8, 5), (2000, 20, 16, 5), (77, 5), (30, 4000, 24, 5)]
+    assert graph([1 << 40, 20, 30, 40, 50]) == (0 if fails is None else 9)
+    assert log == expected if fails is None else log == expected[: fails + 1]
+
+
 @pytest.mark.parametrize("refused", ["", "cuGraphAddKernelNode", "cuGraphInstantiateWithFlags"])
 def test_launches_together_are_a_graph(refused):
     module = pytest.importorskip("numloom.device.cuda._launch")

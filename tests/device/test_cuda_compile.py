@@ -25,7 +25,8 @@ from numloom.device.cuda.routines import ROUTINES
 from numloom.device.cuda.routines.kernels import FAST_TIER_MOST, Grid, empty, run
 from numloom.device.memory import Buffer
 from numloom.device.null.backend import NullDevice
-from numloom.engine.execute import ReadyPlan, run_plan
+from numloom.engine.link import tape_of
+from numloom.engine.tape import run_plan
 from numloom.engine.walk import walk
 from numloom.graph import build
 from numloom.plan.plan import make_plan
@@ -240,7 +241,7 @@ def test_a_plan_expects_the_texts_of_all_its_kernels():
     x = wrap(build.leaf(Buffer(4096, 4 * 100 * 3), F32, (100, 3), (12, 4)))
     root = node_of((x - x.mean(0)) / x.std(0))
     found = walk([root])
-    ReadyPlan(make_plan(found.nodes, [root.number]), device, found.second)
+    tape_of(make_plan(found.nodes, [root.number]), device, found.second)
     assert device.asked == device.expected
     assert len(device.asked) == 2
 
@@ -287,7 +288,7 @@ def test_the_engine_launches_slow_code_once(extent, compute, waits):
     for _ in range(3):
         root = node_of(compute(x))
         found = walk([root])
-        plan = plan or ReadyPlan(make_plan(found.nodes, [root.number]), device, found.second)
+        plan = plan or tape_of(make_plan(found.nodes, [root.number]), device, found.second)
         run_plan(plan, list(found.nodes))
     assert waited == [waits]
     assert launched == ["launch", "bound", "bound"]

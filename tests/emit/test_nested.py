@@ -14,7 +14,8 @@ from compilers import needed
 from numloom.array.ndarray import node_of
 from numloom.device import registry
 from numloom.engine import explain
-from numloom.engine.execute import ReadyPlan, run_plan
+from numloom.engine.link import tape_of
+from numloom.engine.tape import run_plan
 from numloom.engine.walk import walk
 from numloom.plan import nested_refused as stored
 from numloom.plan.plan import make_plan
@@ -86,7 +87,7 @@ def test_on_the_device(name: str, device: str, monkeypatch: pytest.MonkeyPatch) 
     found = walk(roots)
     plan = make_plan(found.nodes, [root.number for root in roots], short_rows=True)
     assert all(len(step.program.nested) == 1 for step in plan.steps if step.program is not None)
-    run_plan(ReadyPlan(plan, registry.current(), found.second), found.nodes)
+    run_plan(tape_of(plan, registry.current(), found.second), found.nodes)
     with nl.config(executor="reference"):
         expected = [each.get() for each in listed(work(nl, *arrays))]
     assert [each.get().tobytes() for each in outputs] == [each.tobytes() for each in expected]

@@ -98,7 +98,7 @@ def test_the_plan_is_the_walks() -> None:
                 direct = find_direct(node)
                 if direct is not None:
                     key = walk([node])
-                    assert (direct.plan.first, direct.plan.second) == (key.first, key.second)
+                    assert (direct.tape.first, direct.tape.second) == (key.first, key.second)
                     hits += 1
                 before = counters.kernels, counters.flushes
                 nl.evaluate(result)

@@ -27,7 +27,7 @@ import numloom as nl
 from compilers import needed
 from numloom.base.dtypes import C64, C128, CHARS, F16, F32, F64, I16
 from numloom.device import registry
-from numloom.engine import execute, interpret
+from numloom.engine import interpret, link
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.reductions import reduction_of
 from numloom.plan.program import Instr, Operand, Program, Store
@@ -128,7 +128,7 @@ def test_much_work_waits_for_its_kernel(monkeypatch: pytest.MonkeyPatch) -> None
     device = registry.current()
     kernel = device.kernel
     monkeypatch.setattr(device, "kernel", lambda *text, wait: waits.append(wait) or kernel(*text, wait=wait))
-    monkeypatch.setattr(execute, "SOON", 10_000)
+    monkeypatch.setattr(link, "SOON", 10_000)
     with nl.config(cpu_compile="background", unplanned=0):
         for rows, work in ((3, lambda x: x * 3 - x / 7 + x), (1_001, lambda x: x * 3 - x / 9 - x)):
             assert np.isfinite(work(nl.ones((rows, 11)) * 1.25).sum(1).get()).all()

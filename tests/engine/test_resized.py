@@ -18,9 +18,11 @@ from numloom.device.memory import Buffer
 from numloom.device.null.backend import NullDevice
 from numloom.engine import evaluate, resized
 from numloom.engine import walk as walking
-from numloom.engine.execute import ReadyPlan
+from numloom.engine.link import tape_of
 from numloom.engine.state import counters
+from numloom.engine.tape import Tape
 from numloom.engine.walk import walk
+from numloom.engine.words import rows_of
 from numloom.graph import build
 from numloom.graph.layout import c_strides
 from numloom.graph.node import register
@@ -103,20 +105,22 @@ PROGRAMS: dict[str, Program] = {
 }
 
 
-def described(plan: ReadyPlan) -> list[Any]:
+def described(plan: Tape) -> list[Any]:
     """All that a plan does."""
     steps: list[Any] = [plan.drop]
-    for ready in plan.steps:
-        step, source = ready.step, ready.source
-        if ready.pattern is not None:
-            step, source = ready.pattern.specialisation.data(ready.pattern.number, ready.sizes)
-        words = None if ready.words is None else list(ready.words.block)
-        kernel = None if ready.kernel is None else ready.kernel.text
-        pointers = [(one.word, one.slot, one.number, one.offset, one.view) for one in ready.pointers]
-        params = [(one.word, one.number, one.code) for one in ready.params]
-        places = pointers, params, ready.locations, ready.workspace
-        done = ready.allocate, ready.adopt, ready.copy, ready.computed, ready.release
-        steps.append((step, source, kernel, words, ready.geometry, places, done))
+    for launch in plan.steps:
+        linked = launch.linked
+        done = launch.allocate, launch.adopt, launch.computed, launch.done, launch.target, launch.source, launch.copied
+        if linked is None:
+            steps.append(done)
+            continue
+        step, source = linked.step, linked.source
+        if linked.pattern is not None:
+            step, source = linked.pattern.specialisation.data(linked.pattern.number, linked.sizes)
+        params = [(one.word, one.index, one.code) for one in linked.parameters]
+        places = rows_of(launch.patches), rows_of(launch.reads), params, launch.numbers, launch.located
+        made = linked.kernel.text, list(linked.words.block), linked.geometry, linked.workspace
+        steps.append((step, source, made, places, done))
     return steps
 
 
@@ -127,7 +131,7 @@ def compared(outputs: Any, device: Device) -> None:
     made = make_plan(found.nodes, [root.number for root in roots], short_rows=device.short_rows, cluster=device.cluster)
     plan = resized.plan_of(found, roots, device)  # type: ignore[arg-type]
     assert plan is not None
-    same = described(plan) == described(ReadyPlan(made, device, found.second))
+    same = described(plan) == described(tape_of(made, device, found.second))
     assert same  # What is told of a failure must not print values, whose memory is none.
 
 

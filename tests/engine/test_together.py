@@ -13,7 +13,8 @@ from compilers import needed
 from numloom.base.errors import DeviceError
 from numloom.device import registry
 from numloom.device.memory import Pool
-from numloom.engine import execute
+from numloom.engine import tape
+from numloom.engine.words import new_words
 
 
 class Joined:
@@ -70,7 +71,7 @@ def test_repeated_plans_give_the_same(joined):
         u = nl.asarray(start * scale)
         np.testing.assert_allclose(nl.asnumpy(steps_of_heat(nl, u, 6)), expected * scale, rtol=1e-12)
     if registry.current().name != "cuda":
-        assert len(joined) == 1 and joined[0].calls == 6 - execute.WARM_UP_RUNS and len(joined[0].launches) >= 6
+        assert len(joined) == 1 and joined[0].calls == 6 - tape.WARM_UP_RUNS and len(joined[0].launches) >= 6
 
 
 def test_numbers_and_addresses_change(joined):
@@ -106,9 +107,9 @@ def test_reductions_in_parts_keep_their_scratch_memory(joined):
 
 def test_few_plans_have_graphs(joined, monkeypatch):
     """Each keeps memory."""
-    monkeypatch.setattr(execute, "MOST_CAPTURED", 0)
+    monkeypatch.setattr(tape, "MOST_CAPTURED", 0)
     start = np.random.default_rng(6).standard_normal((20, 31))
-    for _ in range(execute.WARM_UP_RUNS + 2):
+    for _ in range(tape.WARM_UP_RUNS + 2):
         got = nl.asnumpy(steps_of_heat(nl, nl.asarray(start), 3))
     np.testing.assert_allclose(got, steps_of_heat(np, start.copy(), 3), rtol=1e-12)
     assert not joined
@@ -117,28 +118,23 @@ def test_few_plans_have_graphs(joined, monkeypatch):
 @pytest.mark.parametrize("refused", [False, True])
 def test_no_memory_for_a_graph(refused):
     """A plan that has run goes on step by step where there is no scratch memory for it alone."""
-
-    def allocate(nbytes):
-        if refused:
-            raise MemoryError
-        return SimpleNamespace(ptr=4096)
-
-    put = []
-    steps = [
-        SimpleNamespace(
-            run=print, copy=None, workspace=3, scratch=None, geometry=SimpleNamespace(counters=8 * k, workspace=100),
-            words=SimpleNamespace(put=lambda *words: put.append(words)),
-        )
-        for k in (1, 1, 2)
-    ]  # fmt: skip
+    steps = []
+    for k in (1, 1, 2):
+        linked = tape.Linked(None, new_words(4), SimpleNamespace(counters=8 * k, workspace=100))
+        linked.run, linked.workspace = print, 3
+        steps.append(tape.Launch(linked))
     cleared = []
-    execute.forget_captured(0)
-    device = SimpleNamespace(together=lambda launches: launches.clear, clear=lambda *given: cleared.append(given[1]))
-    plan = SimpleNamespace(steps=steps, replay=None, device=device, pool=SimpleNamespace(allocate=allocate))
-    execute.capture_graph(plan)
+    tape.forget_captured(0)
+    pool = Pool("test", lambda nbytes: 0 if refused else 1 << 20, lambda ptr, nbytes: None)
+    device = SimpleNamespace(
+        together=lambda launches: launches.clear, clear=lambda *given: cleared.append(given[1]), pool=pool
+    )
+    plan = tape.Tape(device, steps, 0)
+    tape.capture_graph(plan)
     assert (plan.replay is None) == refused
-    assert cleared == ([] if refused else [8, 16]) and put == ([] if refused else [(3, 4096)] * 3)
-    assert all((step.scratch is None) == refused for step in steps)
+    assert cleared == ([] if refused else [8, 16])
+    assert all((step.linked.scratch is None) == refused for step in steps)
+    assert all((step.linked.words.get(3) == 0) == refused for step in steps)
 
 
 @pytest.mark.parametrize("when", [0, 2, 5])
@@ -151,7 +147,7 @@ def test_held_launches_go_first_where_the_pool_asks_for_memory(joined, monkeypat
     for turn in range(8):
         u = nl.asarray(start)
         steps_of_heat(nl, u, 8)
-        if turn > execute.WARM_UP_RUNS:
+        if turn > tape.WARM_UP_RUNS:
             pool.trim()  # Every buffer is new.
             before = nl.ones((when + 1) * 1000)  # noqa: F841
         nl.evaluate(u)
@@ -177,7 +173,7 @@ def test_no_memory_in_the_middle(joined):
             parts.append(total)
         return parts
 
-    for _ in range(execute.WARM_UP_RUNS + 1):
+    for _ in range(tape.WARM_UP_RUNS + 1):
         nl.evaluate(*chain(nl.asarray(x)))
     parts = chain(nl.asarray(x))
     pool = device.pool
@@ -234,7 +230,7 @@ def test_values_that_were_lost_keep_nobodys_arrays(joined, monkeypatch):
         finally:
             broken.clear()
 
-    for _ in range(execute.WARM_UP_RUNS + 1):
+    for _ in range(tape.WARM_UP_RUNS + 1):
         work([])
     assert len(joined) == 1
     for _ in range(3):
@@ -253,7 +249,7 @@ def test_memory_of_others_is_kept_until_the_launch(joined):
     """Whoever lent memory may take it back as soon as nobody here holds it."""
     if registry.current().name != "cpu":
         pytest.skip("NumPy lends memory of the CPU")
-    for turn in range(execute.WARM_UP_RUNS + 2):
+    for turn in range(tape.WARM_UP_RUNS + 2):
         host = np.full((30, 30), float(turn))
         u = nl.from_dlpack(host)
         v = nl.zeros((30, 30))
@@ -289,7 +285,7 @@ def test_random_programs_repeat(joined, program):
         return a
 
     want = run(np)
-    for _ in range(execute.WARM_UP_RUNS + 2):
+    for _ in range(tape.WARM_UP_RUNS + 2):
         np.testing.assert_allclose(nl.asnumpy(run(nl)), want, rtol=1e-12, atol=1e-12)
 
 
@@ -302,3 +298,16 @@ def test_the_pool_says_when_it_asks():
     del first
     again = pool.allocate(1000)
     assert asked == [0] and again.nbytes == 1000
+
+
+def test_a_kernel_that_a_tape_launches_twice_has_one_block():
+    """Launched together, both would have the words of the last one."""
+    linked = tape.Linked(None, new_words(4), SimpleNamespace(counters=1, workspace=0))
+    linked.run = print
+    device = SimpleNamespace(
+        together=lambda launches: launches.clear, pool=Pool("test", lambda n: 0, lambda p, n: None)
+    )
+    twice = tape.Tape(device, [tape.Launch(linked), tape.Launch(linked)], 0)
+    tape.forget_captured(0)
+    tape.capture_graph(twice)
+    assert twice.replay is None

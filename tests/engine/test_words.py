@@ -7,21 +7,33 @@ from typing import Any
 
 import pytest
 
-from numloom.engine.words import UncompiledWords, new_words
+from numloom.engine import words as words_module
+from numloom.engine.words import UncompiledWords, new_words, rows_of, words_of
 
 WAYS = [new_words, UncompiledWords]
 """The blocks in use, which are compiled where they can be, and those of the pure package."""
 
 
-def test_addresses_are_stored_where_a_launch_says() -> None:
-    words = UncompiledWords(5)
-    words.put(1, -7)
-    words.patch(2, [4, 0, 3], [1000, 2000, 3000], [2, 0, 1], [8, 16, 24])
+@pytest.fixture(params=WAYS)
+def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Make blocks of numbers in one way."""
+    monkeypatch.setattr(words_module, "new_words", request.param)
+    return words_of
+
+
+def test_addresses_are_stored_where_a_launch_says(blocks: Any) -> None:
+    words, addresses = blocks([0, -7, 0, 0, 0]), blocks([1000, 2000, 3000])
+    words.patch(blocks([4, 2, 8, 0, 0, 16]), addresses)
     assert list(words.block) == [1016, -7, 0, 0, 3008]
     other = words.copy()
-    other.patch(1, [1], [5], [0], [-5])
-    assert words.block[1] == -7
-    assert other.block[1] == 0
+    other.patch(blocks([1, 0, -1000]), addresses)
+    assert words.block[1] == -7 and other.block[1] == 0
+    other.patch(blocks([]), addresses)
+    assert [other.get(index) for index in range(other.count())] == [1016, 0, 0, 0, 3008]
+
+
+def test_rows_are_what_was_given(blocks: Any) -> None:
+    assert rows_of(blocks([1, 2, 3, 4, 5, -6])) == [(1, 2, 3), (4, 5, -6)] and rows_of(blocks([])) == []
 
 
 @pytest.mark.parametrize("make", WAYS)

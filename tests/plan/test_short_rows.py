@@ -11,7 +11,8 @@ import pytest
 import numloom as nl
 from numloom.array.ndarray import node_of
 from numloom.device import registry
-from numloom.engine.execute import ReadyPlan, run_plan
+from numloom.engine.link import tape_of
+from numloom.engine.tape import run_plan
 from numloom.engine.walk import walk
 from numloom.plan.plan import make_plan
 
@@ -36,7 +37,7 @@ def run_with_short_rows(array: nl.ndarray) -> int:
     root = node_of(array)
     found = walk([root])
     plan = make_plan(found.nodes, [root.number], short_rows=True)
-    run_plan(ReadyPlan(plan, registry.current(), found.second), found.nodes)
+    run_plan(tape_of(plan, registry.current(), found.second), found.nodes)
     return sum(step.program is not None for step in plan.steps)
 
 

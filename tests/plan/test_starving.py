@@ -10,7 +10,8 @@ import pytest
 import numloom as nl
 from numloom.array.ndarray import node_of
 from numloom.device import registry
-from numloom.engine.execute import ReadyPlan, run_plan
+from numloom.engine.link import tape_of
+from numloom.engine.tape import run_plan
 from numloom.engine.walk import walk
 from numloom.plan.plan import make_plan
 
@@ -40,7 +41,7 @@ def test_kernels_of_values_that_are_stored_and_reduced(work: Any, shape: Any, bu
     numbers = [node_of(one) for one in outputs]
     found = walk(numbers)
     plan = make_plan(found.nodes, [node.number for node in numbers], short_rows=busy, cluster=8 if busy else 1)
-    run_plan(ReadyPlan(plan, registry.current(), found.second), found.nodes)
+    run_plan(tape_of(plan, registry.current(), found.second), found.nodes)
     assert sum(step.program is not None for step in plan.steps) <= kernels
     assert x.size == 0 or sum(step.program is not None for step in plan.steps) == kernels
     with nl.config(executor="reference"):

@@ -14,20 +14,64 @@ from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.array.storage import Storage, set_value
 from numloom.base.config import config
 from numloom.base.errors import OutOfMemoryError
+from numloom.compiled.captured import capture_call
 from numloom.device.registry import current, is_mixed
 from numloom.engine.evaluate import evaluate, leaf_memory
 from numloom.engine.look import check as check_values
+from numloom.engine.look import is_near
 from numloom.engine.observed import prepare
-from numloom.engine.prepared import MOST, CallState, Prepared, run_prepared
 from numloom.engine.state import counters
+from numloom.engine.tape import is_compiled
+from numloom.engine.taped import TapedCall, run_taped
 from numloom.engine.verify import same_value
 from numloom.graph.build import full
 from numloom.graph.node import FILL, LEAF, SCALAR, VIEW, Node, hold, unhold
 from numloom.graph.replay import RecordedTrace, replay
 
 _counters = counters
-OFTEN = 64
-"""Calls of a function from which on all that it computes has a plan."""
+TAPED = 3
+"""Which call of a function is recorded: of those that no tape runs; the next one after twice as many."""
+MOST = 4096
+"""Calls between two tries, at most."""
+
+
+class CallState:
+    """What is known of a function's calls.
+
+    Attributes
+    ----------
+    taped : TapedCall or None
+        What one of them ran, once one was recorded.
+    compiled : bool
+        Whether its kernels are compiled; until then calls replay their trace.
+    calls, next : int
+        Calls that no tape ran, and which of them is recorded.
+    loops : list or None
+        Loops among what it records, once that is known.
+    """
+
+    __slots__ = ("calls", "compiled", "loops", "next", "taped")
+
+    taped: Any
+    compiled: bool
+    loops: Any
+    calls: int
+    next: int
+
+    def __init__(self) -> None:
+        self.taped = None
+        self.compiled = False
+        self.loops = None
+        self.calls = 0
+        self.next = TAPED
+
+    def is_ready(self) -> bool:
+        """Return whether a tape is there, with its kernels; asked until it is."""
+        if not self.compiled and self.taped is not None:
+            tape = cython.cast(TapedCall, self.taped).tape
+            # Elsewhere slower code runs meanwhile, whoever launches it.
+            self.compiled = not tape.device.interprets or is_compiled(tape)
+        return self.compiled
 
 
 def computed_operands(likes: list[Node], args: Any) -> Any:
@@ -79,8 +123,9 @@ def run_fast(
         Of a call's arguments, then of shared variables, and blocks of random numbers.
     """
     arrays: list[Any] = []
-    if state.prepared is not None:
-        found = run_prepared(state.prepared, operands, False)
+    ready = state.compiled or state.is_ready()
+    if ready:
+        found = run_taped(state.taped, operands, False)
         if found is not None:
             for node in found:
                 arrays.append(wrap(node))
@@ -89,34 +134,59 @@ def run_fast(
             update(arrays, len(results) - len(updated), updated)
             return arrays
     given = list(operands) if config.verify else None
-    state.calls += 1
-    observes = state.calls == state.next
-    if observes:
+    records = False
+    if ready or state.taped is None:
+        state.calls += 1
+        records = state.calls == state.next
+    if records:
         state.next = min(2 * state.next, state.next + MOST)
-    with config(placement="device") if is_far(recorded, state) else nullcontext():
-        if observes:
-            arrays = observed(recorded, results, operands, state)
+    with config(placement="device") if is_mixed() and is_far(recorded, state, operands) else nullcontext():
+        if records:
+            arrays = taped_anew(recorded, results, operands, state)
         else:
             arrays = run_recorded(recorded, results, operands)
-    if given is not None and state.prepared is not None:
-        check(state.prepared, given, arrays)
+    if given is not None and state.taped is not None:
+        check(state.taped, given, arrays)
     if updated and (may_fail or _counters.doubts > 0):
         check_values([node_of(array) for array in arrays])
     update(arrays, len(results) - len(updated), updated)
     return arrays
 
 
-def is_far(recorded: RecordedTrace, state: CallState) -> bool:
-    """Whether all of it runs on the GPU: a loop of it did, and what is around that would have to move."""
+def is_far(recorded: RecordedTrace, state: CallState, operands: list[Any]) -> bool:
+    """Return whether all of it runs on the GPU: some of what it takes lies there, or a loop of it ran there.
+
+    What is around would have to move, and its results back.
+    """
+    if config.placement != "auto":
+        return False
+    for node in operands:
+        if node.kind == LEAF and not is_near(node.buffer):
+            return True
     if state.loops is None:
         calls = [one.call for one in recorded.instructions]
         state.loops = [call for call in calls if getattr(call, "is_far", None) is not None]
-    return any([loop.is_far for loop in state.loops]) and config.placement == "auto"
+    return any([loop.is_far for loop in state.loops])
 
 
-def run_recorded(recorded: RecordedTrace, results: tuple[int, ...], operands: list[Node]) -> list[Any]:
-    """Arrays of what a trace records for operands, whose list is emptied, all of them computed."""
+def will_compile() -> bool:
+    """Return whether kernels of plans that are made now are compiled some time."""
+    device: Any = current()
+    return not device.interprets or (device.compiles and config.cpu_compile != "never")
+
+
+def run_recorded(
+    recorded: RecordedTrace, results: tuple[int, ...], operands: list[Node], trace: list[Node] | None = None
+) -> list[Any]:
+    """Return arrays of what a trace records for operands, whose list is emptied, all of them computed.
+
+    `trace` gets what the trace has beside the operands: numbers among it are the same in each call.
+    """
+    given = len(operands)
     replay(recorded, operands)
+    if trace is not None:
+        constants = zip(recorded.instructions, operands[given:], strict=True)
+        trace += [node for one, node in constants if one.call is None and one.first < 0]
     found = []
     wanted: list[Node] = []
     for number in results:
@@ -130,19 +200,25 @@ def run_recorded(recorded: RecordedTrace, results: tuple[int, ...], operands: li
     return arrays
 
 
-def observed(recorded: RecordedTrace, results: tuple[int, ...], operands: list[Node], state: CallState) -> list[Any]:
-    """`run_recorded`, of which is taken down what it ran."""
+def taped_anew(recorded: RecordedTrace, results: tuple[int, ...], operands: list[Node], state: CallState) -> list[Any]:
+    """`run_recorded`, which is recorded as a tape."""
+    if not will_compile():  # Nothing would run what is recorded.
+        return run_recorded(recorded, results, operands)
     given = list(operands)
     arrays: list[Any] = []
 
+    trace: list[Node] = []
+
     def run() -> list[Node]:
-        arrays.extend(run_recorded(recorded, results, operands))
+        arrays.extend(run_recorded(recorded, results, operands, trace))
         return [node_of(array) for array in arrays]
 
     try:
-        # What was called that often will be: then small values have a plan, too, as long as there is one place for it.
-        often = state.calls >= OFTEN and not is_mixed()
-        state.prepared = prepare(given, constants_of(recorded), (), run, plans=often, numbers=True)[0]
+        taped = prepare(given, constants_of(recorded), (), run, plans=True, numbers=True, trace=trace)[0]
+        if taped is not None:
+            taped.capture = capture_call
+            state.taped = taped
+            state.compiled = False
     except OutOfMemoryError:  # What runs is kept until all has run.
         return run_recorded(recorded, results, given)
     return arrays
@@ -168,9 +244,9 @@ def wrap_all(nodes: list[Node]) -> list[Any]:
             unhold(node)
 
 
-def check(prepared: Prepared, operands: list[Any], arrays: list[Any]) -> None:
-    """Run a prepared plan beside the long way, whose results are there, and compare the bits."""
-    found = run_prepared(prepared, operands, True)
+def check(taped: TapedCall, operands: list[Any], arrays: list[Any]) -> None:
+    """Run a tape beside the long way, whose results are there, and compare the bits."""
+    found = run_taped(taped, operands, True)
     device = current()
     for node, array in zip(found or (), arrays, strict=False):
         same_value(node, node_of(array), device, leaf_memory, "a call of a compiled function")
@@ -185,4 +261,4 @@ def update(arrays: list[Any], first: int, updated: list[Storage]) -> None:
         set_value(updated[place], node)
 
 
-__all__ = ["computed_operands", "run_fast", "wrap_all"]
+__all__ = ["CallState", "computed_operands", "run_fast", "wrap_all"]

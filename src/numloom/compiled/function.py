@@ -17,7 +17,7 @@ from numloom.base.dtypes import DTYPES
 from numloom.base.nesting import deeper
 from numloom.base.tracebacks import public
 from numloom.base.wording import counted
-from numloom.compiled.calls import computed_operands, run_fast, wrap_all
+from numloom.compiled.calls import CallState, computed_operands, run_fast, wrap_all
 from numloom.compiled.deferred import Deferred, parts_of, resolved, symbols_of
 from numloom.compiled.draws import give_back, refuse_lost_draws
 from numloom.compiled.given import is_open, opened
@@ -32,7 +32,6 @@ from numloom.device.registry import current
 from numloom.engine.evaluate import evaluate, leaf_memory
 from numloom.engine.explain import structure
 from numloom.engine.look import check as check_values
-from numloom.engine.prepared import CallState
 from numloom.engine.state import counters
 from numloom.engine.verify import is_unset, same_value
 from numloom.graph.build import cast, copied

@@ -29,14 +29,14 @@ from numloom.compiled.structure import flat
 from numloom.compiled.symbols import symbol_of
 from numloom.device.registry import beside, current
 from numloom.engine.evaluate import download_value, evaluate, leaf_from_host, leaf_memory
-from numloom.engine.execute import is_compiled
 from numloom.engine.observed import opaque
 from numloom.engine.placement import bring_all, may_move
-from numloom.engine.prepared import run_prepared
 from numloom.engine.profiling import ProfileRecorder
 from numloom.engine.reference import compute
 from numloom.engine.repeated import Extent, prepare_repeated
 from numloom.engine.state import counters
+from numloom.engine.tape import is_compiled
+from numloom.engine.taped import run_taped
 from numloom.engine.verify import same_value
 from numloom.graph.build import copied, full, one_tuple, update, view
 from numloom.graph.layout import joined_strides
@@ -244,7 +244,7 @@ class Loop:
         Where each result lies among the bytes: offset, dtype code, shape and strides.
     states : int
         How many values a step hands on; what else it gives is stacked.
-    prepared, learns : tuple or None, int
+    taped, learns : tuple or None, int
         How all steps run by one launch, and how often that is still looked for.
     stepping : Stepping
         How they run by what one of them ran.
@@ -269,7 +269,7 @@ class Loop:
             self.layout.append((at, form.code, one_tuple(form.kept), one_tuple(form.strides)))
             at += -(-prod(form.kept) * ITEMSIZES[form.code] // _ALIGNED) * _ALIGNED
         self.nbytes = max(at, _ALIGNED)
-        self.prepared: Any = None
+        self.taped: Any = None
         self.is_far = False  # Whether its last run was on a GPU that the host is beside, and had much to do.
         self.learns = LEARNS
         self.stepping = Stepping(bodies[0], first, steps, states, self.layout, self.nbytes)
@@ -363,25 +363,25 @@ class Loop:
     def _launched(self, body: TracedBody, given: list[Node], device: Any) -> Node | None:
         """What all steps give, by one launch; None where they are none, or its kernel is being compiled."""
         found = self._again(given, device)
-        if found is None and (self.prepared is None or is_compiled(self.prepared[0].plan)):
+        if found is None and (self.taped is None or is_compiled(self.taped[0].tape)):
             self.learns -= 1
             counter = leaf_from_host(np.asarray(self.first, np.int64))
             layout = tuple([(at, strides) for at, _, _, strides in self.layout])
             extent = Extent(self.steps, self.first, self.states, layout, self.nbytes)
-            self.prepared = prepare_repeated(body.program.run, [counter, *given], extent, device)
+            self.taped = prepare_repeated(body.program.run, [counter, *given], extent, device)
             found = self._again(given, device)
         return found
 
     def _again(self, given: list[Node], device: Any) -> Node | None:
         """Run what was prepared, if it is that for these values, and its kernel is there."""
-        if self.prepared is None:
+        if self.taped is None:
             return None
-        prepared, constants = self.prepared
-        if prepared.plan.device is not device or not is_compiled(prepared.plan):
+        taped, constants = self.taped
+        if taped.tape.device is not device or not is_compiled(taped.tape):
             return None
         profiler = counters.profiler
-        with profiler.one_step(prepared.plan.steps[0]) if type(profiler) is ProfileRecorder else nullcontext():
-            found = run_prepared(prepared, [given[0], *given, *constants], config.verify)
+        with profiler.one_step(taped.tape.steps[0]) if type(profiler) is ProfileRecorder else nullcontext():
+            found = run_taped(taped, [given[0], *given, *constants], config.verify)
         return None if found is None else found[0]
 
     def _is_near(self, given: list[Node]) -> bool:

@@ -32,8 +32,9 @@ from numloom.engine.evaluate import (
 from numloom.engine.guard import guard
 from numloom.engine.observed import prepare
 from numloom.engine.placement import bring
-from numloom.engine.prepared import Stacked, past, run_stepped
 from numloom.engine.state import counters
+from numloom.engine.tape import is_compiled
+from numloom.engine.taped import Stacked, past, run_stepped
 from numloom.engine.verify import same_value
 from numloom.graph.build import copied, full, gather, one_tuple, view
 from numloom.graph.node import CAST, FILL, GATHER, LEAF, OP, SCALAR, VIEW, Node, computed, hold, signature_by, unhold
@@ -181,7 +182,7 @@ class Stepping:
         )
         self.sizes = [prod(form.kept) * ITEMSIZES[form.code] for form in body.forms]
         self.step: Step | None = None
-        self.prepared: Any = None
+        self.taped: Any = None
         self.together: CapturedSteps | None = None
         self.begun = 0  # Runs that began step by step; what small values a loop that runs once has need no plan.
         self.runs = 0  # Of all steps by what one of them ran.
@@ -191,7 +192,7 @@ class Stepping:
 
     def run(self, given: Sequence[Node], device: Any) -> Node | None:
         """All results in one block of memory, of computed operands on the device; None where it cannot be told."""
-        if not self.fits or (self.prepared is None and self.tries <= 0) or config.executor == "reference":
+        if not self.fits or (self.taped is None and self.tries <= 0) or config.executor == "reference":
             return None
         if guard.is_between():
             return None
@@ -204,17 +205,17 @@ class Stepping:
         packed = device.allocate(self.nbytes)
         begun, state = 0, list(given[: self.states])
         around = list(given[self.states :])
-        prepared = self.prepared  # Another thread may have another device's meanwhile.
-        if prepared is None or prepared.device is not device or prepared.plans is not plans_by_settings():
+        taped = self.taped  # Another thread may have another device's meanwhile.
+        if taped is None or taped.tape.device is not device or taped.plans is not plans_by_settings():
             self.begun += 1
             # What runs on the host meanwhile could not be taken down for the device.
             with config(placement="device") if device is current() and is_mixed() else nullcontext():
-                begun, state, prepared = self._begin(state, around, packed, device)
-            self.prepared = prepared
+                begun, state, taped = self._begin(state, around, packed, device)
+            self.taped = taped
         guard.take()  # Nothing moves meanwhile.
         try:
-            with Within(device, [*given, *state, *around, *([] if prepared is None else prepared.constants)]) as within:
-                if begun < self.steps and not self._go_on(prepared, begun, state, around, packed, device):
+            with Within(device, [*given, *state, *around, *([] if taped is None else taped.constants)]) as within:
+                if begun < self.steps and not self._go_on(taped, begun, state, around, packed, device):
                     return None
                 if is_due(device, within.doubt):
                     within.cover((packed,), packed)
@@ -228,7 +229,7 @@ class Stepping:
         """Take steps until what one ran is known; how many were taken, the state after them, and what that is."""
         assert self.step is not None
         look = 1
-        prepared = None
+        taped = None
         for number in range(self.steps):
             observed = number == look and self.tries > 0
             counter = self._number(number, device) if observed else full(self.first + number, I64, ())
@@ -242,7 +243,7 @@ class Stepping:
             operands = [counter, *state, *around, *elements]
             if observed:
                 look *= 2
-                results, prepared = self._observed(operands, len(around), device)
+                results, taped = self._observed(operands, len(around), device)
             else:
                 results = self.step.run(operands)
             for node, (offset, _, _, strides), nbytes in zip(
@@ -252,8 +253,8 @@ class Stepping:
                     device.copy(packed, offset + number * strides[0], bring(node, device), 0, nbytes)
             add(device, packed, results)
             state = results[: self.states]
-            if prepared is not None:
-                return number + 1, state, prepared
+            if taped is not None:
+                return number + 1, state, taped
         for node, (offset, _, _, _), nbytes in zip(state, self.layout, self.sizes, strict=False):
             if nbytes:
                 device.copy(packed, offset, bring(node, device), 0, nbytes)
@@ -271,7 +272,7 @@ class Stepping:
         for node in held:
             hold(node)
         try:
-            prepared, results, early = prepare(
+            taped, results, early = prepare(
                 own,
                 self.step.constants,
                 range(1, begin),
@@ -284,13 +285,15 @@ class Stepping:
         finally:
             for node in held:
                 unhold(node)
+        if taped is not None and taped.tape.device.interprets and not is_compiled(taped.tape):
+            early, taped = True, None  # Loops that are ready do a step meanwhile, sooner than the interpreter.
         self.tries -= not early
-        if prepared is None or prepared.device is not device or any(prepared.seen):
+        if taped is None or taped.tape.device is not device or any(taped.seen):
             return list(results), None
-        if not _writes_to_its_own(prepared, self.states):
+        if not _writes_to_its_own(taped, self.states):
             self.shares = True
             return list(results), None
-        return list(results), prepared
+        return list(results), taped
 
     def _number(self, number: int, device: Any) -> Node:
         """A step's number in memory, which is no number that anybody knows."""
@@ -307,14 +310,12 @@ class Stepping:
 
     # ------------------------------------------------------------ all together
 
-    def _go_on(
-        self, prepared: Any, begun: int, state: list[Node], around: list[Node], packed: Any, device: Any
-    ) -> bool:
+    def _go_on(self, taped: Any, begun: int, state: list[Node], around: list[Node], packed: Any, device: Any) -> bool:
         """Take the steps from `begun` on by what one ran; False, with none taken, if values cannot be on the device."""
         assert self.step is not None
         fixed = [*state, *around]
         rows = [fixed[place - 1] for place, _, _ in self.step.elements]
-        nodes = [self._numbers(device), *fixed, *rows, *prepared.constants]
+        nodes = [self._numbers(device), *fixed, *rows, *taped.constants]
         memory = [bring(node, device) for node in nodes]  # Steps one by one may have moved them.
         if any([buffer.pool is not device.pool for buffer in memory]):
             return False
@@ -323,17 +324,17 @@ class Stepping:
         for place, (_, begin, stride) in enumerate(self.step.elements, 1 + len(fixed)):
             begins[place], strides[place] = begin + begun * stride, stride
         for place in range(1, 1 + self.states):  # The loop's first state is others'.
-            if place in prepared.adopted or _lies_otherwise(memory[place], 0, prepared.past[place]):
+            if place in taped.adopted or _lies_otherwise(memory[place], 0, taped.past[place]):
                 nbytes = max(self.sizes[place - 1], 1)
                 own = device.allocate(nbytes)
                 device.copy(own, 0, memory[place], 0, nbytes)
                 memory[place] = own
-        if any([_lies_otherwise(*each) for each in zip(memory, begins, prepared.past, strict=True)]):
+        if any([_lies_otherwise(*each) for each in zip(memory, begins, taped.past, strict=True)]):
             return False
-        places = _places(prepared)
+        places = _places(taped)
         taken: set[int] = set()
         stacked = []
-        own_state = {places[j] for j in range(self.states) if 1 + j in prepared.adopted}
+        own_state = {places[j] for j in range(self.states) if 1 + j in taped.adopted}
         for place, (offset, _, _, steps), nbytes in zip(
             places[self.states :], self.layout[self.states :], self.sizes[self.states :], strict=True
         ):
@@ -349,28 +350,26 @@ class Stepping:
         together = None
         if not begun and counters.profiler is None:
             rows_of = {1 + len(fixed) + k: place for k, (place, _, _) in enumerate(self.step.elements)}
-            together = self._captured(prepared, nodes, rows_of, begins, strides, states, stacked, last)
+            together = self._captured(taped, nodes, rows_of, begins, strides, states, stacked, last)
         if together is None:
-            run_stepped(
-                prepared, memory, begins, strides, states, begun, self.steps, stacked, last, packed, _pause, None
-            )
+            run_stepped(taped, memory, begins, strides, states, begun, self.steps, stacked, last, packed, _pause, None)
         elif config.verify:
             self._check(together, memory, begins, strides, states, stacked, last, packed)
         elif not together.run(memory, packed):
-            run_stepped(prepared, memory, begins, strides, states, 0, self.steps, stacked, last, packed, _pause, None)
+            run_stepped(taped, memory, begins, strides, states, 0, self.steps, stacked, last, packed, _pause, None)
         return True
 
     def _captured(
-        self, prepared: Any, nodes: Sequence[Node], rows: dict[int, int], begins: list[int], strides: list[int],
+        self, taped: Any, nodes: Sequence[Node], rows: dict[int, int], begins: list[int], strides: list[int],
         states: list[int], stacked: list[Stacked], last: list[Stacked],
     ) -> CapturedSteps | None:  # fmt: skip
         """All steps as one launch, once they have run step by step and if they can be; as long as they are the same."""
-        if self.together is not None and not self.together.is_for(prepared):
+        if self.together is not None and not self.together.is_for(taped):
             self.together, self.runs = None, 0
-        self.runs += 1
-        if self.runs == WARM:
+        self.runs += is_compiled(taped.tape)
+        if self.together is None and self.runs == WARM:
             self.together = capture_steps(
-                prepared, nodes, rows, begins, strides, states, self.steps, stacked, last, self.nbytes
+                taped, nodes, rows, begins, strides, states, self.steps, stacked, last, self.nbytes
             )
         return self.together
 
@@ -379,14 +378,14 @@ class Stepping:
         stacked: list[Stacked], last: list[Stacked], packed: Any,
     ) -> None:  # fmt: skip
         """Run steps both ways, and compare the bits of all results."""
-        prepared = together.prepared
-        device = prepared.device
+        taped = together.taped
+        device = taped.tape.device
         given = list(memory)
         for place in range(1, 1 + self.states):  # A state may be written to.
             given[place] = device.allocate(max(self.sizes[place - 1], 1))
             device.copy(given[place], 0, memory[place], 0, self.sizes[place - 1])
         other = device.allocate(self.nbytes)
-        run_stepped(prepared, memory, begins, strides, states, 0, self.steps, stacked, last, packed, _pause, None)
+        run_stepped(taped, memory, begins, strides, states, 0, self.steps, stacked, last, packed, _pause, None)
         if together.run(given, other):
 
             def written(node: Node, device: Any) -> Any:
@@ -407,14 +406,14 @@ class Stepping:
         return computed(signature, packed)
 
 
-def _writes_to_its_own(prepared: Any, states: int) -> bool:
+def _writes_to_its_own(taped: Any, states: int) -> bool:
     """Whether each state that a step writes to is memory that nothing else has, in the next step as well."""
-    places = _places(prepared)[:states]
+    places = _places(taped)[:states]
     return all(
         [
             places.count(places[place - 1]) == 1
-            and (places[place - 1] >= len(prepared.past) or places[place - 1] == place)
-            for place in prepared.adopted
+            and (places[place - 1] >= len(taped.past) or places[place - 1] == place)
+            for place in taped.adopted
         ]
     )
 
@@ -424,10 +423,10 @@ def _lies_otherwise(buffer: Any, begin: int, expected: int) -> bool:
     return expected >= 0 and (past(buffer) + begin) % ALIGNED != expected
 
 
-def _places(prepared: Any) -> list[int]:
+def _places(taped: Any) -> list[int]:
     """Where a step's results are."""
     places: list[int] = []
-    for place in prepared.results:
+    for place in taped.results:
         places.append(place if place >= 0 else places[-1 - place])
     return places
 

@@ -1,9 +1,7 @@
 cimport cython
 from numloom.device.memory cimport Buffer
-from numloom.engine._words cimport Words
-from numloom.engine.execute cimport StepParameter, Pointer, ReadyStep, ReadyPlan, pack
-from numloom.engine.look cimport settle_near
 from numloom.engine.state cimport Counters
+from numloom.engine.tape cimport Frame, Launch, Parameter, Tape, pack, run_step
 from numloom.engine.walk cimport next_epoch
 from numloom.graph.node cimport NodeSignature, Node, become_leaf, signature_of
 
@@ -18,24 +16,15 @@ cdef class Direct:
     cdef long long words[64]
     cdef long long marks[16]
     cdef Py_ssize_t times[16]
-    cdef long long addresses[17]
-    cdef Py_ssize_t targets[16]
-    cdef Py_ssize_t sources[16]
-    cdef long long offsets[16]
     cdef readonly Py_ssize_t length
     cdef readonly list parameters
-    cdef readonly Py_ssize_t count
-    cdef readonly Py_ssize_t patches
     cdef Py_ssize_t at
     cdef Py_ssize_t met
     cdef Py_ssize_t operations
     cdef bint learning
-    cdef readonly ReadyPlan plan
-    cdef readonly ReadyStep ready
-    cdef Words block
-    cdef Py_ssize_t entry
-    cdef long long items
-    cdef readonly long long nbytes
+    cdef readonly Tape tape
+    cdef readonly Launch launch
+    cdef Frame frame
     cdef Py_ssize_t faults
     cdef long long regret
     cdef long long debt
@@ -65,16 +54,15 @@ cdef bint meet(Direct direct, Node node) except -1
 
 @cython.locals(mark=cython.longlong, ptr=cython.longlong, begin=cython.longlong, buffer=Buffer)
 cdef long long take_operand(Direct direct, Node node, Py_ssize_t number, Py_ssize_t times) except -1
-@cython.locals(parameter=StepParameter, value=object)
+@cython.locals(parameter=Parameter, value=object)
 cdef int take_number(Direct direct, Node node, Py_ssize_t number) except -1
 
 @cython.locals(direct=Direct, epoch=cython.Py_ssize_t)
 cpdef Direct find_direct(Node node)
 
-@cython.locals(result=Buffer, block=Words, c=Counters)
+@cython.locals(result=Buffer, frame=Frame)
 cpdef object run_direct(Direct direct, Node node)
 
-@cython.locals(node=Node, arg=Node, ready=ReadyStep, pointer=Pointer, parameter=StepParameter, slot=cython.Py_ssize_t,
-               found=Direct, made=Direct, epoch=cython.Py_ssize_t,
-               place=cython.Py_ssize_t, source=cython.Py_ssize_t)
-cpdef object learn_direct(list nodes, Py_ssize_t count, ReadyPlan plan, long long regret)
+@cython.locals(node=Node, arg=Node, launch=Launch, slot=cython.Py_ssize_t, found=Direct, made=Direct,
+               epoch=cython.Py_ssize_t, place=cython.Py_ssize_t, index=cython.Py_ssize_t)
+cpdef object learn_direct(list nodes, Py_ssize_t count, Tape tape, long long regret)

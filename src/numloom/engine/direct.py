@@ -15,18 +15,19 @@ except ImportError:
     from numloom.base import uncompiled as cython
 
 from numloom.device.memory import Buffer
-from numloom.engine.execute import ReadyPlan, ReadyStep, StepParameter, pack
-from numloom.engine.look import settle_near
+from numloom.engine.link import relocated
 from numloom.engine.placement import MOVE, RATE
 from numloom.engine.state import counters
+from numloom.engine.tape import Frame, Launch, Parameter, Tape, pack, run_step
 from numloom.engine.walk import next_epoch
+from numloom.engine.words import rows_of
 from numloom.graph.node import IOTA, LEAF, OP, REDUCE, SCALAR, VIEW, Node, become_leaf, signature_of
 
 _SLOTS = 256
 _PATIENCE = 8
 _WORDS = 64
 _MOST = 16
-"""Operands and views that are told apart, and words of a block that are patched."""
+"""Operands and views that are told apart."""
 
 
 class Direct:
@@ -41,22 +42,14 @@ class Direct:
         What a plan may depend on of each operand: see `walk.make_key`.
     times : list of int
         How many times each is an argument in the tree.
-    parameters : list of StepParameter or None
+    parameters : list of Parameter or None
         For each operand the word that holds its number.
-    addresses : list of int
-        Where the result lies, then each operand.
-    count : int
-        Number of operands. Views of operands, which are computed memory, count as operands themselves.
-    targets, sources, offsets, patches
-        Words that are addresses, which of `addresses` each is, the bytes from there on, and how many there are.
+    frame : Frame
+        Where the result lies (place 0), then each operand.
     at, met, operations, learning
         Scratch of a comparison: words, operands and operations met so far; and whether it writes them down.
-    plan, ready : ReadyPlan, ReadyStep
-        The plan and its only step.
-    block : Words
-        The step's parameter block.
-    nbytes : int
-        Size of the result.
+    tape, launch : Tape, Launch
+        The plan, and its only step over these places.
     faults : int
         How many times in a row other nodes were met in its place.
     regret, debt, weary : int, int, bool
@@ -65,9 +58,8 @@ class Direct:
     """
 
     __slots__ = (
-        "addresses", "at", "block", "count", "debt", "entry", "faults", "items", "learning", "length", "marks", "met",
-        "nbytes", "offsets", "operations", "parameters", "patches", "plan", "ready", "regret", "sources", "targets",
-        "times", "weary", "words",
+        "at", "debt", "faults", "frame", "launch", "learning", "length", "marks", "met", "operations", "parameters",
+        "regret", "tape", "times", "weary", "words",
     )  # fmt: skip
 
     words: list[int]
@@ -75,22 +67,13 @@ class Direct:
     marks: list[int]
     times: list[int]
     parameters: list[Any]
-    addresses: list[int]
-    count: int
-    targets: list[int]
-    sources: list[int]
-    offsets: list[int]
-    patches: int
+    frame: Any
     at: int
     met: int
     operations: int
     learning: bool
-    plan: ReadyPlan
-    ready: ReadyStep
-    block: Any
-    entry: int
-    items: int
-    nbytes: int
+    tape: Tape
+    launch: Launch
     faults: int
     regret: int
     debt: int
@@ -99,14 +82,11 @@ class Direct:
     def __init__(self) -> None:
         if not cython.compiled:  # Arrays of C there.
             self.words = [0] * _WORDS
-            self.marks, self.times, self.targets, self.sources, self.offsets = ([0] * _MOST for _ in range(5))
-            self.addresses = [0] * (_MOST + 1)
+            self.marks, self.times = ([0] * _MOST for _ in range(2))
         self.parameters = [None] * _MOST
         self.faults = 0
         self.regret = self.debt = 0
         self.weary = False
-        self.count = 0
-        self.patches = 0
         self.length = 0
 
 
@@ -244,7 +224,7 @@ def take_operand(direct: Direct, node: Node, number: int, times: int) -> int:
     if node.kind == LEAF:
         buffer = cython.cast(Buffer, node.buffer)
         ptr = buffer.ptr
-        direct.addresses[number + 1] = ptr
+        direct.frame.addresses.put(number + 1, ptr)
         if direct.regret > 0 and not direct.learning:
             buffer.debt += direct.regret
             direct.debt = max(direct.debt, buffer.debt)
@@ -257,18 +237,18 @@ def take_operand(direct: Direct, node: Node, number: int, times: int) -> int:
         return mark + ((ptr & 15) << 3) + (node.signature.number << 8)  # type: ignore[union-attr]
     if node.kind == VIEW:
         begin = node.attr
-        direct.addresses[number + 1] = begin + cython.cast(Buffer, cython.cast(Node, node.args[0]).buffer).ptr
+        direct.frame.addresses.put(number + 1, begin + cython.cast(Buffer, cython.cast(Node, node.args[0]).buffer).ptr)
         return mark
     return mark + 1 + (node.code << 3)
 
 
 def take_number(direct: Direct, node: Node, number: int) -> None:
     """Put a number into the parameter block, where it is one of its words and another one than before."""
-    parameter = cython.cast(StepParameter, direct.parameters[number])
+    parameter = cython.cast(Parameter, direct.parameters[number])
     if parameter is not None:
         value = node.attr
         if value is not parameter.last:
-            pack(direct.block, parameter.word, value, parameter.code)
+            pack(direct.launch.linked.words, parameter.word, value, parameter.code)
             parameter.last = value
 
 
@@ -293,34 +273,31 @@ def find_direct(node: Node) -> Direct | None:
 
 def run_direct(direct: Direct, node: Node) -> None:
     """Run it."""
-    result = direct.plan.pool.allocate(direct.nbytes)
-    direct.addresses[0] = result.ptr
-    block = direct.block
-    block.patch(direct.patches, direct.targets, direct.addresses, direct.sources, direct.offsets)
-    c = _counters
-    c.flushes += 1
-    c.kernels += 1
-    if direct.entry:
-        block.call(direct.entry, direct.items)
-    else:
-        direct.ready.run()
-    settle_near(direct.plan.device, direct.plan.pool)
+    frame = direct.frame
+    try:
+        run_step(direct.launch, frame, None, direct.tape)
+    except BaseException:
+        frame.values[0] = None  # Nobody else has that memory.
+        raise
+    _counters.flushes += 1
+    result = cython.cast(Buffer, frame.values[0])
+    frame.values[0] = None
     result.debt = direct.debt
     become_leaf(node, result)
     direct.faults = 0
 
 
-def learn_direct(nodes: list[Any], count: int, plan: ReadyPlan, regret: int) -> None:
+def learn_direct(nodes: list[Any], count: int, tape: Tape, regret: int) -> None:
     """Keep how a walk of `count` nodes runs, if that is one launch of a kernel that is there, for its last node."""
     if count > _WORDS:  # Of every node there is a word at least.
         return
     node = nodes[count - 1]
-    if node.signature is None or node.kind < OP or len(plan.steps) != 1 or node.readers > 0 or node.storages < 1:
+    if node.signature is None or node.kind < OP or len(tape.steps) != 1 or node.readers > 0 or node.storages < 1:
         return
-    ready = plan.steps[0]
-    if ready.run is None or len(ready.allocate) != 1 or ready.adopt or ready.copy is not None or ready.locations:
+    launch = tape.steps[0]
+    if len(launch.allocate) != 1 or launch.adopt or launch.copied or launch.located or launch.computed != (count - 1,):
         return
-    if ready.workspace >= 0 or ready.computed != (count - 1,) or len(ready.pointers) > _MOST:
+    if launch.linked is None or launch.linked.run is None or launch.linked.workspace >= 0:
         return
     slot = slot_of(node)
     found = table.slots[slot]
@@ -328,6 +305,8 @@ def learn_direct(nodes: list[Any], count: int, plan: ReadyPlan, regret: int) -> 
         found.faults += 1
         return
     made = Direct()
+    made.tape = tape
+    made.launch = launch
     made.learning = True
     made.at = 0
     made.met = 0
@@ -338,9 +317,10 @@ def learn_direct(nodes: list[Any], count: int, plan: ReadyPlan, regret: int) -> 
         return
     made.learning = False
     made.length = made.at
-    made.count = made.met
-    if made.operations + made.count != count:
+    if made.operations + made.met != count:
         return
+    # Other trees may have more operands before they are told apart.
+    made.frame = Frame(Tape(tape.device, [], _MOST + 1))
     for place in range(count):
         arg = nodes[place]
         if arg.kind == IOTA or (arg.kind == VIEW and arg.args[0].kind == IOTA):
@@ -350,31 +330,31 @@ def learn_direct(nodes: list[Any], count: int, plan: ReadyPlan, regret: int) -> 
                 return
             made.times[arg.number] = arg.seen
             made.marks[arg.number] = take_operand(made, arg, arg.number, arg.seen)
-    for pointer in ready.pointers:
-        source = 0
-        if pointer.view >= 0 or pointer.slot < 0:
-            arg = nodes[pointer.view if pointer.view >= 0 else pointer.number]
-            if arg.kind != LEAF and arg.kind != VIEW:
-                return
-            source = arg.number + 1
-        made.targets[made.patches] = pointer.word
-        made.sources[made.patches] = source
-        made.offsets[made.patches] = pointer.offset
-        made.patches += 1
-    for parameter in ready.params:
-        arg = nodes[parameter.number]
+    for index in range(len(launch.numbers)):
+        arg = nodes[launch.numbers[index]]
         if arg.kind != SCALAR or made.parameters[arg.number] is not None:
             return
-        made.parameters[arg.number] = parameter
-    made.plan = plan
+        made.parameters[arg.number] = launch.linked.parameters[index]
+    over = over_operands(launch, nodes)
+    if over is None:
+        return
+    made.launch = over
     made.regret = regret
-    made.ready = ready
-    made.block = ready.words
-    made.nbytes = ready.allocate[0][1]
-    # Small work of the host is called where it lies.
-    made.entry = getattr(ready.run, "small", 0)
-    made.items = getattr(ready.run, "items", 0)
     table.slots[slot] = made
+
+
+def over_operands(launch: Any, nodes: list[Any]) -> Launch | None:
+    """Return a launch whose result is at place 0, and whose operands have places by their numbers.
+
+    None where it reads what is no memory.
+    """
+    places = {(launch.computed[0], -1): 0}
+    for _, number, view in rows_of(launch.reads):
+        arg = nodes[view if view >= 0 else number]
+        if arg.kind != LEAF and arg.kind != VIEW:
+            return None
+        places[number, view] = arg.number + 1
+    return relocated(launch, lambda number, view: (places[number, view], 0))
 
 
 __all__ = ["clear_direct", "find_direct", "learn_direct", "run_direct"]

@@ -2,10 +2,10 @@ cimport cython
 from numloom.device.memory cimport Buffer, Pool
 from numloom.device.registry cimport beside, current, is_mixed, many, several
 from numloom.engine.direct cimport Direct, find_direct, learn_direct, run_direct
-from numloom.engine.execute cimport ReadyPlan, is_compiled, run_plan
 from numloom.engine.guard cimport Guard
 from numloom.engine.look cimport is_near, is_shared, operand
 from numloom.engine.state cimport Counters, count_flush
+from numloom.engine.tape cimport Tape, is_compiled, run_plan
 from numloom.engine.walk cimport Walk, end_walk, pending_roots, walk, walk_pending
 from numloom.graph.node cimport Node, Register
 from numloom.graph.replay cimport learning, lose
@@ -36,9 +36,9 @@ cdef bint run_alone(list nodes) except -1
 @cython.locals(found=Walk)
 cdef object run_pending(list nodes)
 
-@cython.locals(plan=ReadyPlan, slot=cython.Py_ssize_t, ran=cython.int, met=cython.bint)
+@cython.locals(plan=Tape, slot=cython.Py_ssize_t, ran=cython.int, met=cython.bint)
 cpdef bint run_walk(Walk found, list wanted) except -1
-@cython.locals(plan=ReadyPlan, planned=cython.int, where=cython.int)
+@cython.locals(plan=Tape, planned=cython.int, where=cython.int)
 cdef object place_work(Walk found, list wanted, object device, object host)
 
 cpdef dict plans_of(object device)
@@ -48,7 +48,7 @@ cpdef object plans_by_settings()
 @cython.locals(ran=cython.int)
 cdef int small_work(Walk found, list wanted, object device, bint planned) except? -2
 
-@cython.locals(found=Walk, plans=dict, plan=ReadyPlan)
+@cython.locals(found=Walk, plans=dict, plan=Tape)
 cpdef object run_roots(list roots)
 
 cdef int BOOL, CAST, F64, FILL, I64, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW

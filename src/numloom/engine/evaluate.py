@@ -41,7 +41,6 @@ from numloom.device.registry import (
     when_several,
 )
 from numloom.engine.direct import clear_direct, find_direct, learn_direct, run_direct
-from numloom.engine.execute import ReadyPlan, forget_captured, is_compiled, run_plan
 from numloom.engine.guard import Guard, guard, refused, warn_of_threads
 from numloom.engine.look import array as array_seen
 from numloom.engine.look import carried, is_near, is_shared, operand, wait
@@ -50,6 +49,7 @@ from numloom.engine.owners import device_of, elsewhere_than, gather, lenders_of,
 from numloom.engine.placement import MIRRORED, begins_on_host, bring, bring_all, looked
 from numloom.engine.reference import dense_array, flat_bytes, run_reference
 from numloom.engine.state import count_flush, counters, note_copy, watchers
+from numloom.engine.tape import Tape, forget_captured, is_compiled, run_plan
 from numloom.engine.unplanned import last_regret, leave_to_plan, run_one, run_unplanned, side
 from numloom.engine.verify import VerificationError, check_computed, computed_apart
 from numloom.engine.walk import Walk, end_walk, is_under_way, pending_roots, run_only, walk, walk_pending
@@ -85,17 +85,17 @@ _guard: Guard = guard
 _register = register
 _counters = counters
 """The same, found faster by what is compiled here."""
-_plans: dict[Any, dict[int, ReadyPlan]] = {}
+_plans: dict[Any, dict[int, Tape]] = {}
 """Plans by the first half of their keys, for each device, exact and with fast math; the second half is the plan's."""
 _PLANS_KEPT = 8192
 _STEPS_KEPT = 1 << 15
 """Steps of all plans that are kept, about 3 KB each, and as much again for a text that is not compiled."""
 _steps = 0
 _device: Any = None
-_device_plans: dict[int, ReadyPlan] = {}
+_device_plans: dict[int, Tape] = {}
 _host: Backend | None = None
 """The host beside the device, and its plans."""
-_host_plans: dict[int, ReadyPlan] = {}
+_host_plans: dict[int, Tape] = {}
 _RECENT = 256
 _recent: list[Any] = [None] * _RECENT
 """Plans used last, by the first bits of their keys: found without a number object for the key."""
@@ -318,7 +318,7 @@ def run_alone(nodes: list[Node]) -> bool:
     if direct is None:
         if not _run_one(node):
             return False
-    elif counters.doubts and direct.plan.pool.error_at == 0:
+    elif counters.doubts and direct.tape.pool.error_at == 0:
         return False  # It does not ask what is in doubt.
     else:
         run_direct(direct, node)
@@ -368,7 +368,7 @@ def run_walk(found: Walk, wanted: list[Node]) -> bool:
             del found.nodes[found.count :]
             plan = new_plan(found, pending_roots(wanted), device)
         _recent[slot] = plan
-    if plan.waits:
+    if plan.waits and not (_counters.profiler is not None and _counters.profiler.plans):
         plan.waits -= 1
         if not plan.waits:  # Python asks, so the walk must be done again.
             plan.waits = 0 if is_compiled(plan) else WAITS
@@ -389,12 +389,8 @@ def small_work(found: Walk, wanted: list[Node], device: Any, planned: bool) -> i
     profiler = _counters.profiler
     if profiler is None:
         return run_unplanned(found, wanted, device, planned)
-    if not profiler.sees_small:
-        # Of what has a plan that waits for its kernels, too: nothing waits for the sake of being observed.
-        ran = run_unplanned(found, wanted, device, planned) if planned or profiler.small_first else 0
-        if ran > 0:
-            profiler.ran_small()
-        return ran
+    if profiler.plans:
+        return 0
     span = profiler.begin_small(found.nodes, found.count)
     ran = 0
     try:
@@ -441,7 +437,7 @@ def run_roots(roots: list[Node]) -> None:
     run_plan(plan, found.nodes)
 
 
-def new_plan(found: Walk, roots: list[Node], device: Backend) -> ReadyPlan:
+def new_plan(found: Walk, roots: list[Node], device: Backend) -> Tape:
     """A plan for a walk whose key was not met before."""
     global _steps
     plans = plans_of(device)
@@ -476,7 +472,7 @@ def _drop_half() -> None:
     forget_captured(sum([plan.replay is not None for plan in kept]))
 
 
-def plans_of(device: Backend) -> dict[int, ReadyPlan]:
+def plans_of(device: Backend) -> dict[int, Tape]:
     """The plans made for the current device, or for the host beside it."""
     global _device, _device_plans, _host, _host_plans, _recent
     if device is not current():
@@ -492,7 +488,7 @@ def plans_of(device: Backend) -> dict[int, ReadyPlan]:
     return _device_plans
 
 
-def plans_in_use() -> dict[int, ReadyPlan] | None:
+def plans_in_use() -> dict[int, Tape] | None:
     """The plans of the current device, where nothing but a plan is needed to run: nothing is pending, and no setting
     wants more than that.
     """
@@ -501,7 +497,7 @@ def plans_in_use() -> dict[int, ReadyPlan] | None:
     return plans_by_settings()
 
 
-def plans_by_settings() -> dict[int, ReadyPlan] | None:
+def plans_by_settings() -> dict[int, Tape] | None:
     """The plans of the current device under the settings that hold; None before one was looked for, and where a
     GPU has several streams, since each value must then be asked for its own.
     """

@@ -14,11 +14,12 @@ from typing import Any
 
 from numloom.device.registry import beside, current
 from numloom.engine.evaluate import evaluate, plans_by_settings
-from numloom.engine.execute import ReadyPlan
 from numloom.engine.guard import guard
-from numloom.engine.prepared import A_NUMBER, Operand, Prepared, PreparedCall, PreparedStep, may_complain, past
+from numloom.engine.link import relocated
 from numloom.engine.routines import Change
 from numloom.engine.state import counters
+from numloom.engine.tape import Step, Tape
+from numloom.engine.taped import A_NUMBER, Operand, RoutineCall, TapedCall, past
 from numloom.graph.node import FILL, IOTA, LEAF, SCALAR, VIEW, Node, signature_by, signature_of
 from numloom.graph.source_location import INSIDE
 
@@ -37,7 +38,7 @@ class Observer:
     adoptable : sequence of int
         Which operands it may write to.
     plans : bool
-        Whether small values have a plan now, not only once they have come some times: what runs will run often.
+        Whether all values have a plan, small ones, too, which else run without one until they have come some times.
     numbers : bool
         Whether operands may also be numbers that the host knows, which change from call to call.
 
@@ -46,14 +47,14 @@ class Observer:
     fault : str
         Why nothing can be taken down; nothing while it can.
     early : bool
-        Whether it might be, once there is a plan, and its kernels are compiled.
+        Whether it might be, once there is a plan.
     """
 
     def __init__(
         self, operands: Sequence[Node], constants: Sequence[Node], adoptable: Sequence[int] = (), plans: bool = False,
         numbers: bool = False,
     ) -> None:  # fmt: skip
-        self.small_first = not plans
+        self.plans = plans
         self.fault = ""
         self.early = False
         self.given = len(operands)
@@ -67,13 +68,17 @@ class Observer:
         self.steps: list[Any] = []
         self.made: list[tuple[list[int], list[int]]] = []
         """Of each step, the places that it reads and those that it writes."""
-        self.plans: list[ReadyPlan] = []
+        self.numbered: list[tuple[list[Any], list[Any]]] = []
+        """Of each step, the numbers that its parameters are, and what it may complain of."""
+        self.tapes: list[Tape] = []
         self.device: Any = None
         self.thread = get_ident()
         self.within = 0
         self.numbers: dict[int, int] = {}
         """Places of operands that are numbers, by the identity of these."""
         self.kinds: dict[int, int] = {}
+        self.trace: list[Node] = []
+        """Numbers that the trace of a call has itself, which are the same in each call."""
         for place, node in enumerate(self.fixed):
             if numbers and node.kind in (SCALAR, FILL) and place < self.given and id(node) not in self.numbers:
                 self.numbers[id(node)] = place
@@ -122,18 +127,14 @@ class Observer:
 
     # ------------------------------------------------------------ what is told to a profile
 
-    sees_small = False
-
-    def ran_small(self) -> None:
-        """Small values were computed without a plan."""
-        if not self._is_deaf():
-            self.early = True
-            self.fail("small work runs without a plan")
-
     def begin(self, *_: Any, **__: Any) -> None:
         """Of no interest here."""
 
-    begin_run = begin_step = begin_small = begin_transfer = begin
+    begin_run = begin_step = begin_transfer = begin
+
+    def begin_small(self, *_: Any) -> str:
+        """Small values are about to be computed without a plan."""
+        return "small"
 
     def begin_routine(self, *_: Any) -> str | None:
         """A routine is about to run: what it runs itself belongs to it."""
@@ -145,6 +146,9 @@ class Observer:
     def end(self, span: Any) -> None:
         """Something has run."""
         self.within -= span == "routine"
+        if span == "small" and not self._is_deaf():
+            self.early = True
+            self.fail("small work runs without a plan")
 
     def drop(self, span: Any) -> None:
         """Something did not run."""
@@ -154,53 +158,34 @@ class Observer:
 
     # ------------------------------------------------------------ what is taken down
 
-    def ran_step(self, plan: Any, ready: Any, nodes: list[Any]) -> None:
+    def ran_step(self, plan: Any, launch: Any, nodes: list[Any]) -> None:
         """A step of a plan ran over the nodes of a walk."""
         if self._is_deaf():
             return
-        if ready.kernel is not None and ready.run is None:
-            self.early = not self.fault
-            self.fail("a kernel is not compiled yet")
+        self._on(plan.device)
+        for number, _ in launch.allocate:
+            self._new(nodes[number].buffer)
+        writes = [self._place(nodes[number].buffer) for number, _ in launch.allocate]
+        writes += [self._adopt(nodes[number].buffer) for number, _ in launch.adopt]
+        reads: list[int] = []
+
+        def where(number: int, view: int) -> tuple[int, int]:
+            """Return the place of a node's memory, and where a view of it begins there."""
+            reads.append(self._place(nodes[number].buffer))
+            if view >= 0 and nodes[view].kind != VIEW:
+                self.fail("a view became memory")
+            return reads[-1], nodes[view].attr if view >= 0 else 0
+
+        made = relocated(launch, where)
+        given = [nodes[number] for number in launch.numbers]
+        if any([node.kind < SCALAR for node in given]):
+            self.fail("a number follows from memory")
         if self.fault:
             return
-        self._on(plan.device)
-        made = PreparedStep(ready, len(self.kept))
-        reads: list[int] = []
-        writes = [self._new(nodes[number].buffer) for number, _ in ready.allocate]
-        writes += [self._adopt(nodes[number].buffer) for number, _ in ready.adopt]
-        if ready.copy is not None:
-            made.source = self._place(nodes[ready.copy[1]].buffer)
-            made.copied = ready.copy[2]
-            reads.append(made.source)
-        for pointer in ready.pointers if ready.kernel is not None else ():
-            number = ready.computed[pointer.slot] if pointer.slot >= 0 else pointer.number
-            place = self._place(nodes[number].buffer)
-            offset = pointer.offset
-            if pointer.view >= 0:
-                seen = nodes[pointer.view]
-                if seen.kind != VIEW:
-                    self.fail("a view became memory")
-                    return
-                offset += seen.attr
-            made.sources.append(place)
-            made.words.append(pointer.word)
-            made.offsets.append(offset)
-            reads.append(place)
-        for parameter in ready.params if ready.kernel is not None else ():
-            node = nodes[parameter.number]
-            if node.kind < SCALAR:
-                self.fail("a number follows from memory")
-                return
-            if id(node) in self.numbers:
-                made.given.append((parameter, self.numbers[id(node)]))
-                continue
-            made.parameters.append(parameter)
-            made.values.append(node.attr)
-        for word, number in ready.locations if ready.kernel is not None else ():
-            location = nodes[number].op_def
-            made.located.append((word, None if location is INSIDE else location.complaint))
-        self.plans.append(plan)
-        self._add(made, reads, writes)
+        self.tapes.append(plan)
+        locations = [nodes[number].op_def for _, number in launch.located]
+        made.located = launch.located
+        self._add(made, reads, writes, given, [None if one is INSIDE else one.complaint for one in locations])
 
     def ran_call(self, call: Callable[..., Any], device: Any, operands: Sequence[Node], results: Any) -> None:
         """A routine ran: ``call(*operands)`` gave computed values."""
@@ -216,7 +201,7 @@ class Observer:
                 return
             known = id(node.buffer) in self.places
             writes.append(self._adopt(node.buffer) if known else self._new(node.buffer))
-        made = PreparedCall(call, taken, list(writes))
+        made = RoutineCall(call, taken, list(writes))
         made.keeps = type(call) is Change and (not taken or taken[0].place != writes[0])
         self._add(made, reads, writes)
 
@@ -238,17 +223,21 @@ class Observer:
         seen = signature_of(node) if node.kind == VIEW else None
         return Operand(self._place(base.buffer), node.attr if seen is not None else 0, _memory(base), seen, None)
 
-    def _add(self, step: Any, reads: list[int], writes: list[int]) -> None:
+    def _add(
+        self, step: Step, reads: list[int], writes: list[int], numbers: Sequence[Node] = (), complaints: Any = ()
+    ) -> None:
         self.steps.append(step)
         self.made.append((reads, writes))
+        self.numbered.append((list(numbers), list(complaints)))
 
     # ------------------------------------------------------------ the end
 
-    def prepared(self, results: Sequence[Node], plans: Any) -> Prepared | None:
-        """What gives these results for other operands; None where not all of it was seen."""
+    def taped(self, results: Sequence[Node], plans: Any) -> TapedCall | None:
+        """Return what gives these results for other operands; None where not all of it was seen."""
         if self.within or self.fault or plans is None or self.device is None:
             return None
-        found = Prepared(self.device, plans)
+        tape = Tape(self.device, [], len(self.kept))
+        found = TapedCall(tape, plans)
         for node in results:
             base = node.args[0] if node.kind == VIEW else node
             if base.kind != LEAF or id(base.buffer) not in self.places:
@@ -264,37 +253,82 @@ class Observer:
             found.signatures.append(None if fixed else _memory(base))
             found.seen.append((signature_of(node), node.attr) if node.kind == VIEW else None)
         live = {place for place in found.results if place >= 0}
+        self._choose(tape, found, live)
+        if self.fault:
+            return None
+        numbers = self.kinds
+        for place, (node, buffer) in enumerate(zip(self.fixed, self.kept, strict=False)):
+            if place not in numbers and (node.buffer is not buffer or buffer.pool is not tape.pool):
+                return None  # It moved.
+        found.past = [
+            A_NUMBER - self.kinds[place] if place in numbers else past(self.kept[place]) if place in live else -1
+            for place in range(len(self.fixed))
+        ]
+        plan = self.tapes[0] if self.tapes else None
+        if plan is not None and [_linked(step) for step in tape.steps] == [_linked(step) for step in plan.steps]:
+            tape.replay = plan.replay
+        found.constants = self.constants
+        found.adopted = frozenset(self.adopted)
+        return found
+
+    def _choose(self, tape: Tape, found: TapedCall, live: set[int]) -> None:
+        """Give a tape the steps that what is live needs, which then is all that is read or written."""
         last = dict.fromkeys(live, len(self.steps))
+        chosen: list[int] = []
         for number in range(len(self.steps) - 1, -1, -1):
             step, (reads, writes) = self.steps[number], self.made[number]
             if live.isdisjoint(writes):
                 continue
             live.update(reads)
-            for place in {*reads, *writes}:
-                if last.setdefault(place, number) == number and place >= len(self.fixed):
-                    step.done.append(place)
-            found.steps.append(step)
-        found.steps.reverse()
-        numbers = self.kinds
-        for place, (node, buffer) in enumerate(zip(self.fixed, self.kept, strict=False)):
-            if place not in numbers and (node.buffer is not buffer or buffer.pool is not found.pool):
-                return None  # It moved.
-        found.places = len(self.kept)
-        found.past = [
-            A_NUMBER - self.kinds[place] if place in numbers else past(self.kept[place]) if place in live else -1
-            for place in range(len(self.fixed))
-        ]
-        found.constants = self.constants
-        found.adopted = frozenset(self.adopted)
-        found.complains = any([may_complain(step) for step in found.steps])
-        plan = self.plans[0] if self.plans else None
-        if plan is not None and [getattr(step, "ready", None) for step in found.steps] == plan.steps:
-            found.plan = plan
-        return found
+            touched = {*reads, *writes}
+            step.done = tuple([at for at in touched if last.setdefault(at, number) == number and at >= len(self.fixed)])
+            chosen.append(number)
+        for number in reversed(chosen):
+            step, (numbers, complaints) = self.steps[number], self.numbered[number]
+            tape.steps.append(step)
+            if isinstance(step, RoutineCall):
+                tape.complains |= bool(getattr(step.call, "complaints", True))
+                taken = [operand.number for operand in step.operands if operand.place < 0 and operand.given < 0]
+                if not all(map(self._is_constant, taken)):
+                    self.fail("a number may follow from one that a call is given")
+                continue
+            step.numbers = tuple([self._number_place(tape, node) for node in numbers])
+            step.located = tuple(
+                [
+                    (word, self._complaint_place(tape, found, complaint))
+                    for (word, _), complaint in zip(step.located, complaints, strict=True)
+                ]
+            )
+
+    def _is_constant(self, node: Node) -> bool:
+        """Return whether a number is the same in each call, for all that is known: it may follow from an operand."""
+        return not self.numbers or any([node is one for one in self.trace])
+
+    def _number_place(self, tape: Tape, node: Node) -> int:
+        """Return the place of a number: an operand's, or a new one for what is the same in each call."""
+        if id(node) in self.numbers:
+            return self.numbers[id(node)]
+        if not self._is_constant(node):
+            self.fail("a number may follow from one that a call is given")
+        tape.constants.append((tape.places, node.attr))
+        tape.places += 1
+        return tape.places - 1
+
+    def _complaint_place(self, tape: Tape, found: TapedCall, complaint: Any) -> int:
+        """Return a new place for the number of a source location."""
+        tape.complains |= complaint is not None
+        found.located.append((tape.places, complaint))
+        tape.places += 1
+        return tape.places - 1
+
+
+def _linked(step: Any) -> Any:
+    """Return the kernel that a step launches; of a routine the step."""
+    return getattr(step, "linked", step)
 
 
 def _memory(node: Node) -> Any:
-    """The signature of a computed value, whatever it was computed by."""
+    """Return the signature of a computed value, whatever it was computed by."""
     return signature_by(LEAF, None, node.code, node.shape, node.strides, node.size, None)
 
 
@@ -354,11 +388,13 @@ def prepare(
     run: Callable[[], Sequence[Node]],
     plans: bool = False,
     numbers: bool = False,
-) -> tuple[Prepared | None, Sequence[Node], bool]:
+    trace: Sequence[Node] = (),
+) -> tuple[TapedCall | None, Sequence[Node], bool]:
     """What ``run()`` ran, if that is the same for other operands; its results, computed; whether it is too early."""
     with observing(operands, constants, adoptable, plans, numbers) as observer:
         results = run()
-        return observer.prepared(results, plans_by_settings()), results, observer.early
+        observer.trace = [node for node in trace if node.kind in _NUMBERS]
+        return observer.taped(results, plans_by_settings()), results, observer.early
 
 
 __all__ = ["Observer", "observing", "opaque", "prepare"]

@@ -123,8 +123,8 @@ class ProfileRecorder:
         Spans that are in no list, since there are too many.
     """
 
-    sees_small = True
-    """Whether small work may run without a plan meanwhile."""
+    plans = False
+    """Whether all work has a plan meanwhile."""
 
     def __init__(self, device: Any) -> None:
         self.device = device
@@ -208,20 +208,24 @@ class ProfileRecorder:
         """Recorded work is about to run."""
         return self.begin("run", "", "finding plans and launching")
 
-    def begin_step(self, ready: Any) -> TimedSpan:
+    def begin_step(self, launch: Any) -> TimedSpan:
         """A step of a plan is about to run."""
         line = self.open[-1].work.line if self.open else None
-        if ready.kernel is None:
-            return self.begin("copy" if ready.copy else "run", id(ready), "copy" if ready.copy else "memory", "", line)
+        linked = launch.linked
+        if linked is None:
+            kind, name = ("copy", "copy") if launch.copied else ("run", "memory")
+            return self.begin(kind, id(launch), name, "", line)
         # Beside the compiler the host computes by loops of single operations.
-        by_loops = ready.run is None and self.device.interprets
+        by_loops = linked.run is None and self.device.interprets
         span = self.begin(
-            "kernel", (id(ready), by_loops), lambda: named(program_of(ready)) + " (not compiled yet)" * by_loops,
-            lambda: space_of(ready), line,
+            "kernel", (id(linked), by_loops), lambda: named(program_of(linked)) + " (not compiled yet)" * by_loops,
+            lambda: space_of(linked), line,
         )  # fmt: skip
         if not span.work.calls:
-            self._kept.append(ready)
-            describe(span.work, ready)
+            self._kept.append(linked)
+            describe(span.work, linked)
+            span.work.bytes_read += launch.copied
+            span.work.bytes_written += launch.copied
         return span
 
     def begin_small(self, nodes: Sequence[Any], count: int) -> TimedSpan:
@@ -240,9 +244,9 @@ class ProfileRecorder:
         return span
 
     @contextmanager
-    def one_step(self, ready: Any) -> Iterator[None]:
+    def one_step(self, launch: Any) -> Iterator[None]:
         """What runs meanwhile is this step of a plan, and nobody is told of it besides."""
-        span = self.begin_step(ready)
+        span = self.begin_step(launch)
         count = counters.kernels
         counters.profiler = None
         try:
@@ -306,11 +310,11 @@ def user_line() -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
-def program_of(ready: Any) -> Program:
-    """The program of a step that is ready."""
-    if ready.step is None:
-        ready.step, ready.source = ready.pattern.specialisation.data(ready.pattern.number, ready.sizes)
-    program: Program = ready.step.program
+def program_of(linked: Any) -> Program:
+    """Return the program of a kernel with its block."""
+    if linked.step is None:
+        linked.step, linked.source = linked.pattern.specialisation.data(linked.pattern.number, linked.sizes)
+    program: Program = linked.step.program
     return program
 
 
@@ -353,19 +357,18 @@ def shown(shape: Sequence[int]) -> str:
     return " × ".join(map(str, shape)) or "1"
 
 
-def space_of(ready: Any) -> str:
-    """What a step runs over."""
-    program = program_of(ready)
+def space_of(linked: Any) -> str:
+    """Return what a kernel runs over."""
+    program = program_of(linked)
     reduced = len(program.shape) - program.kept
     again = f", {program.repeat.steps} steps" if program.repeat is not None else ""
     return shown(program.shape) + (f", last {reduced} reduced" if program.reductions else "") + again
 
 
-def describe(work: Work, ready: Any) -> None:
-    """Fill in what a step moves and computes."""
-    program = program_of(ready)
-    read, written = moved(ready.step)
-    copied = (ready.step.copy or (0, 0, 0))[2]
-    work.bytes_read, work.bytes_written = sum(read.values()) + copied, written + copied
+def describe(work: Work, linked: Any) -> None:
+    """Fill in what a kernel moves and computes."""
+    program = program_of(linked)
+    read, written = moved(linked.step)
+    work.bytes_read, work.bytes_written = sum(read.values()), written
     work.operations = work_of(program)[0]
     work.parts = _parts(program)

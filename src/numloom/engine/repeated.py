@@ -12,9 +12,10 @@ from typing import Any
 
 from numloom.base.dtypes import I64, ITEMSIZES, U8
 from numloom.engine.evaluate import plans_by_settings, plans_of
-from numloom.engine.execute import ReadyPlan
 from numloom.engine.guard import guard
-from numloom.engine.prepared import Prepared, PreparedStep
+from numloom.engine.link import relocated, tape_of
+from numloom.engine.tape import Tape
+from numloom.engine.taped import TapedCall, past
 from numloom.engine.walk import walk
 from numloom.graph.build import one_tuple
 from numloom.graph.node import LEAF, SCALAR, VIEW, Node, computed, signature_by
@@ -47,7 +48,7 @@ class Extent:
 
 def prepare_repeated(
     record: Callable[[list[Node]], list[Node]], operands: Sequence[Node], extent: Extent, device: Any
-) -> tuple[Prepared, list[Node]] | None:
+) -> tuple[TapedCall, list[Node]] | None:
     """A loop as one launch, and the constants that it takes behind its operands; None where it is no such loop.
 
     Parameters
@@ -70,7 +71,7 @@ def prepare_repeated(
 
 def _planned(
     record: Callable[[list[Node]], list[Node]], values: list[Node], extent: Extent, device: Any
-) -> tuple[Prepared, list[Node]] | None:
+) -> tuple[TapedCall, list[Node]] | None:
     roots = record(list(values))
     found = walk(roots)
     nodes = found.nodes[: found.count]
@@ -93,9 +94,9 @@ def _planned(
     plans = plans_by_settings()
     if plans is None:
         return None
-    ready = ReadyPlan(Plan((_packed(step, program, stored, len(nodes), extent),), ()), device, 0)
-    prepared = _prepared(ready, nodes, place_of, [*values, *constants], extent, plans)
-    return None if prepared is None else (prepared, constants)
+    tape = tape_of(Plan((_packed(step, program, stored, len(nodes), extent),), ()), device, 0)
+    taped = _taped(tape, nodes, place_of, [*values, *constants], extent, plans)
+    return None if taped is None else (taped, constants)
 
 
 def _as_memory(node: Node) -> Any:
@@ -185,43 +186,42 @@ def _packed(step: Step, program: Program, stored: Sequence[int], packed: int, ex
     )
 
 
-def _prepared(
-    plan: ReadyPlan, nodes: Sequence[Node], place_of: dict[int, int], values: Sequence[Node], extent: Extent,
+def _taped(
+    plan: Tape, nodes: Sequence[Node], place_of: dict[int, int], values: Sequence[Node], extent: Extent,
     plans: dict[Any, Any],
-) -> Prepared | None:  # fmt: skip
-    """The plan for other operands."""
-    ready = plan.steps[0]
-    if ready.locations or ready.workspace >= 0:
+) -> TapedCall | None:  # fmt: skip
+    """Return the plan for other operands."""
+    launch = plan.steps[0]
+    numbers = [nodes[number] for number in launch.numbers]
+    if launch.located or launch.linked.workspace >= 0 or any([node.kind < SCALAR for node in numbers]):
         return None
     count = len(values)
-    prepared = Prepared(plan.device, plans)
-    prepared.plan = plan
-    prepared.past = [-1] * count
-    prepared.places = count + 1
-    made = PreparedStep(ready, count)
-    for pointer in ready.pointers:
-        offset = pointer.offset
-        if pointer.view >= 0:
-            if nodes[pointer.view].kind != VIEW:
-                return None
-            offset += nodes[pointer.view].attr
-        place = count if pointer.slot >= 0 else place_of[pointer.number]
+    tape = Tape(plan.device, [], count + 1)
+    taped = TapedCall(tape, plans)
+    taped.past = [-1] * count
+    faults = []
+
+    def where(number: int, view: int) -> tuple[int, int]:
+        """Return the place of a value's memory, and where a view of it begins there."""
+        place = place_of.get(number, count)
         if place < count:
-            prepared.past[place] = values[place].buffer.ptr & 15
-        made.sources.append(place)
-        made.words.append(pointer.word)
-        made.offsets.append(offset)
-    for parameter in ready.params:
-        if nodes[parameter.number].kind < SCALAR:
-            return None
-        made.parameters.append(parameter)
-        made.values.append(nodes[parameter.number].attr)
-    prepared.steps.append(made)
-    prepared.results.append(count)
+            taped.past[place] = past(values[place].buffer)
+        if view >= 0 and nodes[view].kind != VIEW:
+            faults.append(view)
+        return place, nodes[view].attr if view >= 0 else 0
+
+    made = relocated(launch, where)
+    if faults:
+        return None
+    tape.constants = [(count + 1 + place, node.attr) for place, node in enumerate(numbers)]
+    tape.places += len(numbers)
+    made.numbers = tuple([place for place, _ in tape.constants])
+    tape.steps.append(made)
+    taped.results.append(count)
     shape = one_tuple((extent.nbytes,))
-    prepared.signatures.append(signature_by(LEAF, None, U8, shape, one_tuple((1,)), extent.nbytes, None))
-    prepared.seen.append(None)
-    return prepared
+    taped.signatures.append(signature_by(LEAF, None, U8, shape, one_tuple((1,)), extent.nbytes, None))
+    taped.seen.append(None)
+    return taped
 
 
 __all__ = ["Extent", "prepare_repeated"]

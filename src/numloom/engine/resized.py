@@ -17,10 +17,12 @@ from numloom.base.config import config
 from numloom.base.later import Later
 from numloom.engine import kept_plans
 from numloom.engine.direct import clear_direct
-from numloom.engine.execute import Pattern, ReadyPlan, ReadyStep, ready_plan, resized, sources_of
+from numloom.engine.link import Pattern, launch_of, plan_tape, resized, sources_of, tape_of
 from numloom.engine.state import counters
 from numloom.engine.symbolic_key import play, symbolic_key
+from numloom.engine.tape import Launch, Tape
 from numloom.engine.walk import Walk
+from numloom.engine.words import rows_of
 from numloom.graph.build import forget_operations
 from numloom.graph.node import SCALAR, UPDATE, VIEW, Node
 from numloom.plan.nearby import nearby_views
@@ -159,8 +161,8 @@ class Specialisation:
         self.steps = list(zip(plan.steps, sources, strict=True))
         self.patterns: list[Pattern] = []
         for step, source in self.steps:
-            ready = ReadyStep(with_numbers(step, trace.values), device, with_numbers(source, trace.values))
-            self.patterns.append(self._pattern(step, source, ready, trace.slot))
+            launch = launch_of(with_numbers(step, trace.values), device, with_numbers(source, trace.values))
+            self.patterns.append(self._pattern(step, source, launch, trace.slot))
         wanted = [place for pattern in self.patterns for place in pattern.wanted()]
         self.entries, self.rest = trace.program(wanted)
         self.whole = trace.program()
@@ -174,8 +176,8 @@ class Specialisation:
         found: tuple[Step, KernelSource] = with_numbers(self.steps[number], values)
         return found
 
-    def _pattern(self, step: Step, source: KernelSource | None, ready: ReadyStep, at: Callable[[Any], int]) -> Pattern:
-        pattern = Pattern(ready, len(self.patterns), self)
+    def _pattern(self, step: Step, source: KernelSource | None, launch: Launch, at: Callable[[Any], int]) -> Pattern:
+        pattern = Pattern(launch, len(self.patterns), self)
         pattern.allocate = [(number, at(nbytes)) for number, nbytes in step.allocate]
         if step.copy is not None:
             pattern.copied = at(step.copy[2])
@@ -187,7 +189,7 @@ class Specialisation:
                     pattern.words.append((index, at(step.iota_offsets[word.index])))
             pattern.geometry = [at(getattr(source.geometry, field.name)) for field in fields(Geometry)]
             if any(is_size(binding.offset) for binding in step.bindings):
-                offsets = [step.bindings[source.words[pointer.word].index].offset for pointer in ready.pointers]
+                offsets = [step.bindings[source.words[word].index].offset for word, _, _ in rows_of(launch.patches)]
                 pattern.offsets = [at(offset) for offset in offsets]
         return pattern
 
@@ -196,12 +198,12 @@ class Specialisation:
         values = [*sizes, *self.rest]
         return values if play(self.entries, values) else None
 
-    def plan(self, values: list[Any], sizes: list[int], second: int) -> ReadyPlan | None:
+    def plan(self, values: list[Any], sizes: list[int], second: int) -> Tape | None:
         """The plan for other sizes, from what the guard trace gave for them."""
         if not self.wanted:
             return None
         steps = [resized(pattern, values, sizes) for pattern in self.patterns]
-        return ready_plan(self.device, second, self.drop, steps)
+        return plan_tape(self.device, second, self.drop, steps)
 
 
 class Specialisations:
@@ -221,7 +223,7 @@ def as_made(plan: Plan) -> Plan:
     return plan
 
 
-def plan_of(found: Walk, roots: list[Node], device: Any, change: Change = as_made) -> ReadyPlan | None:
+def plan_of(found: Walk, roots: list[Node], device: Any, change: Change = as_made) -> Tape | None:
     """A plan for a walk whose key is not known yet.
 
     `change` makes of the planner's plan what is wanted, or None where that is not possible; then so is the result.
@@ -248,9 +250,9 @@ def plan_of(found: Walk, roots: list[Node], device: Any, change: Change = as_mad
         known.plans += 1
         if change is as_made:
             plan, sources = _exact_plan(found.nodes, numbers, device, digest, things, sizes)
-            return ReadyPlan(plan, device, found.second, sources)
+            return tape_of(plan, device, found.second, sources)
         changed = change(planner.make_plan(found.nodes, numbers, device.short_rows, cluster=device.cluster))
-        return None if changed is None else ReadyPlan(changed, device, found.second)
+        return None if changed is None else tape_of(changed, device, found.second)
     known.plans = 0
     made = Specialisation(found.nodes, numbers, sizes, device, change)
     _steps += len(made.steps)

@@ -14,13 +14,13 @@ from numloom.base.memo import Memo
 from numloom.device.registry import beside, current, is_mixed
 from numloom.engine import look
 from numloom.engine.doubts import add, is_due, joined, launched, spread
-from numloom.engine.execute import launch
 from numloom.engine.guard import guard
 from numloom.engine.look import is_near
 from numloom.engine.owners import elsewhere
 from numloom.engine.placement import begins_on_host, bring_all
 from numloom.engine.routines import call, from_strided, strided
 from numloom.engine.state import count_flush
+from numloom.engine.tape import give_frame, run_step, take_frame
 from numloom.engine.walk import Walk, pending_roots, walk
 from numloom.graph.build import gather
 from numloom.graph.layout import c_strides
@@ -143,18 +143,21 @@ def _selected(mask: Node, select: Select, array: Node | None, take: Callable[[An
     second, plan, chosen = _selections.entries.get(key, (None, None, None))
     if second != found.second:
         plan = resized.plan_of(found, [mask], device, _selecting(select, number))
-        chosen = None if plan is None else device.select(plan.steps[0].geometry.blocks)
+        chosen = None if plan is None else device.select(plan.steps[0].linked.geometry.blocks)
         _selections.keep(key, (found.second, plan, chosen))
     if plan is None:
         return None
     count_flush()
-    ready = plan.steps[0]
+    launch = plan.steps[0]
     doubts = spread(device, found.nodes) if is_due(device, plan.complains) else None
 
     def queue(words: tuple[int, ...]) -> None:
-        for place, word in enumerate(words, len(ready.words.block) - len(words)):
-            ready.words.put(place, word)
-        launch(ready, found.nodes, [], plan)
+        block = launch.linked.words
+        for place, word in enumerate(words, block.count() - len(words)):
+            block.put(place, word)
+        frame = take_frame(plan)
+        run_step(launch, frame, found.nodes, plan)
+        give_frame(plan, frame)
 
     if doubts is None:
         return take(chosen, queue)

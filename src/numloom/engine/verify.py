@@ -14,10 +14,11 @@ import numpy as np
 
 from numloom.base.dtypes import DTYPES, ITEMSIZES
 from numloom.base.later import load
-from numloom.engine.execute import ReadyPlan, run_plan
+from numloom.engine.link import tape_of
 from numloom.engine.placement import here
 from numloom.engine.reference import order_of
 from numloom.engine.state import UNSET
+from numloom.engine.tape import run_plan
 from numloom.engine.walk import walk
 from numloom.graph.node import FILL, LEAF, VIEW, Node, new_node
 
@@ -69,7 +70,7 @@ def _run_alone(node: Node, device: Any) -> None:
     """Compute one value by a plan of its own."""
     met = walk([node])
     plan = load(_PLAN).make_plan(met.nodes, [node.number], short_rows=device.short_rows, cluster=device.cluster)
-    run_plan(ReadyPlan(plan, device, 0), met.nodes)
+    run_plan(tape_of(plan, device, 0), met.nodes)
 
 
 def check_computed(roots: Sequence[Node], expected: Sequence[Host | None], device: Any, read: Reader) -> None:

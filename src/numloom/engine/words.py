@@ -1,8 +1,9 @@
-"""The parameter block of a kernel: 8-byte words that a launch patches."""
+"""Rows of 8-byte words: the parameter block of a kernel, which a launch patches, and what says by which numbers."""
 
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
@@ -27,21 +28,28 @@ class UncompiledWords:
         self.block = array("q", bytes(8 * count))
 
     def copy(self) -> UncompiledWords:
-        """Another block with the same words."""
+        """Return another block with the same words."""
         other = UncompiledWords(0)
         other.block = self.block[:]
         return other
+
+    def count(self) -> int:
+        """Return the number of words."""
+        return len(self.block)
+
+    def get(self, index: int) -> int:
+        """Return a word as an int64."""
+        return self.block[index]
 
     def put(self, index: int, value: int) -> None:
         """Store an int64."""
         self.block[index] = value
 
-    def patch(
-        self, count: int, targets: list[int], addresses: list[int], sources: list[int], offsets: list[int]
-    ) -> None:
-        """Store addresses: which of `addresses`, and how many bytes from there on, for each of `count` words."""
-        for target, source, offset in zip(targets[:count], sources, offsets, strict=False):
-            self.block[target] = addresses[source] + offset
+    def patch(self, rows: UncompiledWords, addresses: UncompiledWords) -> None:
+        """Store addresses: for each row of three numbers the word, the place of the address, and bytes from there."""
+        known = rows.block
+        for at in range(0, len(known), 3):
+            self.block[known[at]] = addresses.block[known[at + 1]] + known[at + 2]
 
     def put_f32(self, index: int, value: float) -> None:
         """Store a number as float32 (infinite where it is too large)."""
@@ -58,5 +66,20 @@ class UncompiledWords:
 
 
 def new_words(count: int) -> Any:
-    """A block of `count` words, compiled where the core is."""
+    """Return a block of `count` words, compiled where the core is."""
     return UncompiledWords(count) if _Words is None else _Words(count)
+
+
+def words_of(numbers: Iterable[int]) -> Any:
+    """Return a block that holds these numbers."""
+    known = list(numbers)
+    words = new_words(len(known))
+    for index, number in enumerate(known):
+        words.put(index, number)
+    return words
+
+
+def rows_of(words: Any) -> list[tuple[int, int, int]]:
+    """Return the rows of three numbers that a block holds."""
+    known = words.block
+    return [(known[at], known[at + 1], known[at + 2]) for at in range(0, len(known), 3)]

@@ -524,3 +524,71 @@ def _end():
 
 
 atexit.register(_end)
+
+
+@cython.final
+cdef class CopiedGraph:
+    """A captured graph between copies: of what a run is given to the graph's memory, and of results from there.
+
+    Called with addresses it gives the driver's code of what failed first, or 0.
+
+    Parameters
+    ----------
+    executable, stream : int
+        Handles.
+    operands, results : list of (place, address, bytes)
+        Which address of those that it is called with is copied to memory of the graph, or from there.
+    address_of : callable
+        Address of a function of the driver, by name.
+    """
+
+    cdef void* executable
+    cdef void* stream
+    cdef size_t* rows
+    cdef Py_ssize_t before
+    cdef Py_ssize_t count
+    cdef copy_type copy
+    cdef run_type run
+
+    def __init__(self, executable, stream, list operands, list results, address_of):
+        """A class without this could not be called: see ``array._type.seal``."""
+
+    def __cinit__(self, executable, stream, list operands, list results, address_of):
+        cdef Py_ssize_t at = 0
+        rows = [row for row in operands if row[2]]
+        self.before = len(rows)
+        rows += [row for row in results if row[2]]
+        self.count = len(rows)
+        self.rows = <size_t*>calloc(3 * self.count + 1, sizeof(size_t))
+        if self.rows == NULL:
+            raise MemoryError
+        for row in rows:
+            for number in row:
+                self.rows[at] = number
+                at += 1
+        self.executable = <void*><size_t>int(executable)
+        self.stream = <void*><size_t>int(stream)
+        self.copy = <copy_type><void*><size_t>address_of("cuMemcpyDtoDAsync")
+        self.run = <run_type><void*><size_t>address_of("cuGraphLaunch")
+
+    def __call__(self, list addresses):
+        cdef Py_ssize_t i
+        cdef size_t* row
+        cdef size_t given
+        cdef int code = 0
+        for i in range(self.before):
+            row = self.rows + 3 * i
+            given = addresses[row[0]]
+            if code == 0:
+                code = self.copy(row[1], given, row[2], self.stream)
+        if code == 0:
+            code = self.run(self.executable, self.stream)
+        for i in range(self.before, self.count):
+            row = self.rows + 3 * i
+            given = addresses[row[0]]
+            if code == 0:
+                code = self.copy(given, row[1], row[2], self.stream)
+        return code
+
+    def __dealloc__(self):
+        free(self.rows)

@@ -4,12 +4,42 @@ from __future__ import annotations
 
 import os
 import sys
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from numloom.device.cuda import driver
 from numloom.device.cuda.routines import products
 from numloom.device.memory import CAPTURED, Buffer, own_pool
+
+try:
+    from numloom.device.cuda._launch import CopiedGraph  # type: ignore[import-not-found]
+except ImportError:
+    CopiedGraph = None
+
+
+PRODUCTS = 32 << 20
+"""Bytes of scratch memory of products in graphs: what cuBLAS takes for itself from compute capability 9.0 on."""
+
+_scratch: weakref.WeakKeyDictionary[Any, weakref.ref[ProductScratch]] = weakref.WeakKeyDictionary()
+"""By pool, as long as a graph has it."""
+
+
+class ProductScratch:
+    """Scratch memory of the products of a stream's graphs, which run one after another."""
+
+    def __init__(self, buffer: Buffer) -> None:
+        self.buffer = buffer
+
+
+def scratch_of(device: Any) -> ProductScratch:
+    """Return the scratch memory of products in a device's graphs."""
+    known = _scratch.get(device.pool)
+    found = None if known is None else known()
+    if found is None:
+        found = ProductScratch(device.pool.allocate(PRODUCTS))
+        _scratch[device.pool] = weakref.ref(found)
+    return found
 
 
 class GraphCapture:
@@ -27,6 +57,7 @@ class GraphCapture:
         self.count = 0
         self.graph: Any = None
         self.executable: Any = None
+        self.copied: Any = None
         self.process = os.getpid()
         self.blas: Any = None
         non_blocking = driver.bindings().CUstream_flags.CU_STREAM_NON_BLOCKING
@@ -52,6 +83,10 @@ class GraphCapture:
         if count < self.count or any([driver.call("cuGraphNodeGetType", node) not in plain for node in nodes]):
             return False
         self.executable = driver.call("cuGraphInstantiate", self.graph, 0, doing="making a graph")
+        operands, results = [
+            [(place, buffer.ptr, buffer.nbytes) for place, buffer in given] for given in (self.operands, self.results)
+        ]
+        self.copied = CopiedGraph(self.executable, self.device.stream, operands, results, driver.address_of)
         return True
 
     def operand(self, nbytes: int) -> Buffer:
@@ -79,6 +114,10 @@ class GraphCapture:
         if self.blas is None:
             self.blas = products.blas_of(self.device)
             self.blas.cublas.set_stream(self.blas.handle, int(self.stream))
+            # Without memory of ours it would have the graph allocate its own in each run.
+            scratch = scratch_of(self.device)
+            self.kept.append(scratch)
+            self.blas.cublas.set_workspace(self.blas.handle, scratch.buffer.ptr, scratch.buffer.nbytes)
         bound(*addresses)
         self.kept.append(bound)
         self.count += 1
@@ -101,17 +140,11 @@ class GraphCapture:
 
     def __call__(self, addresses: Sequence[int]) -> bool:
         """Run it."""
-        device = self.device
-        device.enter()
-        device.touched = True
-        stream = device.stream
-        for place, buffer in self.operands:
-            if buffer.nbytes:
-                driver.call("cuMemcpyDtoDAsync", buffer.ptr, addresses[place], buffer.nbytes, stream)
-        driver.call("cuGraphLaunch", self.executable, stream, doing="launching a graph")
-        for place, buffer in self.results:
-            if buffer.nbytes:
-                driver.call("cuMemcpyDtoDAsync", addresses[place], buffer.ptr, buffer.nbytes, stream)
+        self.device.enter()
+        self.device.touched = True
+        code = self.copied(list(addresses))
+        if code:
+            driver.fail(code, "launching a graph")
         return True
 
     def __del__(self) -> None:

@@ -9,10 +9,9 @@ import pytest
 
 import numloom as nl
 from numloom.base.errors import OutOfMemoryError
-from numloom.compiled.calls import OFTEN
+from numloom.compiled.calls import TAPED
 from numloom.device.registry import current
 from numloom.engine import verify
-from numloom.engine.prepared import FIRST
 from numloom.engine.state import counters
 
 
@@ -22,15 +21,15 @@ def planned() -> Any:
         yield
 
 
-def is_prepared(function: Any) -> bool:
-    return function._single.plainly[-1].prepared is not None
+def is_taped(function: Any) -> bool:
+    return function._single.plainly[-1].taped is not None
 
 
-def call_until_prepared(function: Any, *args: Any) -> Any:
-    for _ in range(4 * FIRST):
+def call_until_taped(function: Any, *args: Any) -> Any:
+    for _ in range(4 * TAPED):
         result = function(*args)
     if current().name != "reference" and nl.config.executor != "reference":
-        assert is_prepared(function)
+        assert is_taped(function)
     return result
 
 
@@ -52,7 +51,7 @@ def test_other_numbers_in_each_call(shape: tuple[int, ...]) -> None:
     function = norm(shape)
     rng = np.random.default_rng(0)
     kept = []
-    for _ in range(6 * FIRST):
+    for _ in range(6 * TAPED):
         x, y = rng.standard_normal(shape), rng.standard_normal(shape)
         kept.append((function(nl.asarray(x), nl.asarray(y)), by_numpy(x, y)))
     for found, expected in kept:  # Each call's results are its own.
@@ -64,7 +63,7 @@ def test_the_bits_of_the_long_way() -> None:
     function = norm((30, 20), "f4")
     x, y = (nl.asarray(np.random.default_rng(k).standard_normal((30, 20)).astype("f4")) for k in range(2))
     first = [one.get() for one in function(x, y)]
-    again = call_until_prepared(function, x, y)
+    again = call_until_taped(function, x, y)
     for one, other in zip(first, again, strict=True):
         assert one.tobytes() == other.get().tobytes()
 
@@ -72,7 +71,7 @@ def test_the_bits_of_the_long_way() -> None:
 def test_verification_runs_both(monkeypatch: pytest.MonkeyPatch) -> None:
     function = norm((30, 20))
     x, y = (nl.asarray(np.random.default_rng(k).standard_normal((30, 20))) for k in range(2))
-    call_until_prepared(function, x, y)
+    call_until_taped(function, x, y)
     compared = []
     same_bits = verify.same_bits
     monkeypatch.setattr(verify, "same_bits", lambda *args: (compared.append(args[-1]), same_bits(*args)))
@@ -85,10 +84,10 @@ def test_functions_of_one_plan_have_numbers_of_their_own() -> None:
     x = nl.symbol("x", (1000,))
     twice, thrice = nl.function([x], x * 2.0 + 1.0), nl.function([x], x * 3.0 + 5.0)
     v = nl.asarray(np.arange(1000.0))
-    for _ in range(6 * FIRST):
+    for _ in range(6 * TAPED):
         assert twice(v)[2] == 5 and thrice(v)[2] == 11
         assert (v * 7.0 + 0.5)[2] == 14.5
-    assert is_prepared(twice) and is_prepared(thrice)
+    assert is_taped(twice) and is_taped(thrice)
 
 
 def test_updates_and_what_the_user_holds() -> None:
@@ -97,10 +96,10 @@ def test_updates_and_what_the_user_holds() -> None:
     step = nl.function([x], w.sum(), updates=[(w, w + x)])
     one = nl.asarray(np.ones(1000))
     held = []
-    for number in range(6 * FIRST):
+    for number in range(6 * TAPED):
         assert float(step(one)) == 1000 * number
         held.append(w.get_value(borrow=True, host=False))
-    assert is_prepared(step)
+    assert is_taped(step)
     for number, value in enumerate(held):
         assert value.get()[5] == number + 1
     w.set_value(np.full(1000, 100.0))
@@ -111,7 +110,7 @@ def test_what_lies_otherwise_goes_the_long_way() -> None:
     function = norm((30, 20))
     x, y = np.random.default_rng(0).standard_normal((2, 30, 20))
     a, b = nl.asarray(x), nl.asarray(y)
-    call_until_prepared(function, a, b)
+    call_until_taped(function, a, b)
     wide = nl.asarray(np.random.default_rng(1).standard_normal((31, 40)))
     for one, other in [
         (a, a),  # The same memory twice.
@@ -136,7 +135,7 @@ def test_settings_are_heeded() -> None:
     function = norm((30, 20))
     x, y = np.random.default_rng(0).standard_normal((2, 30, 20))
     a, b = nl.asarray(x), nl.asarray(y)
-    call_until_prepared(function, a, b)
+    call_until_taped(function, a, b)
     for settings in ({"executor": "reference"}, {"verify": True}, {"fast_math": True}, {"eager": True}):
         with nl.config(**settings):
             np.testing.assert_allclose(function(a, b)[0].get(), by_numpy(x, y)[0], rtol=1e-6)
@@ -152,7 +151,7 @@ def test_without_memory_nothing_is_updated() -> None:
     x = nl.symbol("x", (size,))
     step = nl.function([x], [nl.exp(x + w), nl.sin(x + w)], updates=[(w, w + x)])
     one = nl.asarray(np.ones(size))
-    call_until_prepared(step, one)
+    call_until_taped(step, one)
     before = w.get_value()[0]
     kept = step(one)
     pool = current().pool
@@ -171,7 +170,7 @@ def test_without_memory_nothing_is_updated() -> None:
 def test_temporary_memory_is_given_back() -> None:
     function = norm((300, 400))
     x, y = (nl.asarray(np.random.default_rng(k).standard_normal((300, 400))) for k in range(2))
-    call_until_prepared(function, x, y)
+    call_until_taped(function, x, y)
     used = current().pool.used
     for _ in range(20):
         function(x, y)
@@ -218,12 +217,12 @@ def test_several_kernels_are_one_graph(joined: list[Joined]) -> None:
         for one, other in zip(function(nl.asarray(x), nl.asarray(y)), by_numpy(x, y), strict=True):
             np.testing.assert_allclose(one.get(), other, rtol=1e-12)
 
-    for _ in range(6 * FIRST):
+    for _ in range(6 * TAPED):
         right(rng.standard_normal((37, 41)), rng.standard_normal((37, 41)))
-    assert is_prepared(function) and len(joined) == 1
+    assert is_taped(function) and len(joined) == 1
     steps = len(joined[0].launches)
     # Where the pool asks for memory, what waits is launched before.
-    assert steps >= 2 and joined[0].calls >= 4 * FIRST
+    assert steps >= 2 and joined[0].calls >= 4 * TAPED
     a, b = nl.asarray(np.ones((37, 41))), nl.asarray(np.ones((37, 41)))
     before = counters.kernels, joined[0].calls
     function(a, b)
@@ -239,7 +238,7 @@ def test_no_memory_within_a_graph(joined: list[Joined]) -> None:
     function = norm(shape)
     x, y = np.random.default_rng(0).standard_normal((2, *shape))
     a, b = nl.asarray(x), nl.asarray(y)
-    kept = [call_until_prepared(function, a, b)]
+    kept = [call_until_taped(function, a, b)]
     assert len(joined) == 1
     pool = current().pool
     pool.trim()
@@ -257,7 +256,7 @@ def test_equal_results_know_of_each_other() -> None:
     y = x * 2 + w
     function = nl.function([x], [y, y, y + 1], updates=[(w, y)])
     given = nl.asarray(np.arange(300.0))
-    for calls in range(1, 4 * FIRST):
+    for calls in range(1, 4 * TAPED):
         one, two, _ = function(given)
         one[:2] = -7.0
         one += 100
@@ -266,7 +265,7 @@ def test_equal_results_know_of_each_other() -> None:
         np.testing.assert_array_equal(w.get_value(), expected)
         assert one.tolist() == [93.0, 93.0, *(expected[2:] + 100)]
     if current().name != "reference" and nl.config.executor != "reference":
-        assert is_prepared(function)
+        assert is_taped(function)
 
 
 @pytest.mark.parametrize("places", ["abb", "aa", "abab", "abcbac", "abBb", "aABbaB"])
@@ -279,7 +278,7 @@ def test_which_results_are_equal(places: str) -> None:
     given = np.arange(300.0)
     expected = {"a": given * 2, "b": given + 1, "c": given - 5}
     expected |= {letter.upper(): value[::-1] for letter, value in expected.items()}
-    for _ in range(4 * FIRST):
+    for _ in range(4 * TAPED):
         found = function(nl.asarray(given))
         for number, one in enumerate(found):
             one[:2] = -7.0 - number
@@ -287,7 +286,7 @@ def test_which_results_are_equal(places: str) -> None:
             assert one[:2].tolist() == [-7.0 - number] * 2
             np.testing.assert_array_equal(one.get()[2:], expected[letter][2:])
     if current().name != "reference" and nl.config.executor != "reference":
-        assert is_prepared(function)
+        assert is_taped(function)
 
 
 def mlp(xp: Any, x: Any, w: Any, v: Any) -> Any:
@@ -322,7 +321,7 @@ def test_routines(body: Any, shape: tuple[int, int, int]) -> None:
     function = nl.function(symbols, body(nl, *symbols))
     rng = np.random.default_rng(0)
     kept = []
-    for _ in range(5 * FIRST):
+    for _ in range(5 * TAPED):
         given = [rng.standard_normal(symbol.shape) for symbol in symbols]
         arrays = [nl.asarray(one) for one in given]
         kept.append((function(*arrays), body(np, *given), arrays, given))
@@ -332,7 +331,7 @@ def test_routines(body: Any, shape: tuple[int, int, int]) -> None:
             np.testing.assert_allclose(one.get(), other, rtol=1e-8, atol=1e-8)
     # Results of one routine are known of each other by what is kept while a call is recorded.
     if current().name != "reference" and nl.config.executor != "reference" and body is not factors:
-        assert is_prepared(function)
+        assert is_taped(function)
     with nl.config(verify=True):
         for one, other in zip(function(*kept[0][2]), kept[0][1], strict=True):
             np.testing.assert_allclose(one.get(), other, rtol=1e-8, atol=1e-8)
@@ -361,21 +360,21 @@ def test_loops(body: Any) -> None:
 
     rng = np.random.default_rng(2)
     kept = []
-    for _ in range(5 * FIRST):
+    for _ in range(5 * TAPED):
         given = rng.standard_normal((3, 3))
         kept.append((function(nl.asarray(given)), [body(np, given * 2, in_steps) * given, given + 1]))
     for found, expected in kept:  # Each call's results are its own.
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_allclose(one.get(), other, rtol=1e-10)
     if current().name != "reference" and nl.config.executor != "reference":
-        assert is_prepared(function)
+        assert is_taped(function)
 
 
 def test_errors_of_routines_that_are_prepared() -> None:
     x, w = nl.symbol("x", (3, 3)), nl.shared(np.zeros((3, 3)), "w")
     function = nl.function([x], nl.linalg.inv(x) + 1, updates=[(w, w + x)])
     eye = nl.asarray(np.eye(3))
-    calls = 4 * FIRST
+    calls = 4 * TAPED
     for _ in range(calls):
         function(eye)
     for _ in range(2):
@@ -390,19 +389,19 @@ def test_draws_go_on() -> None:
     rng, plain = nl.random.default_rng(7), nl.random.default_rng(7)
     function = nl.compile(lambda x: (x + rng.standard_normal((50, 3))) @ np.ones((3, 2)))
     given = nl.asarray(np.ones((50, 3)))
-    for _ in range(4 * FIRST):
+    for _ in range(4 * TAPED):
         expected = (1 + plain.standard_normal((50, 3)).get()) @ np.ones((3, 2))
         np.testing.assert_allclose(function(given).get(), expected, rtol=1e-12)
     if current().name != "reference" and nl.config.executor != "reference":
-        assert next(iter(function.known.entries.values()))._single.plainly[-1].prepared is not None
+        assert next(iter(function.known.entries.values()))._single.plainly[-1].taped is not None
 
 
 def test_constants_that_are_given_as_arguments() -> None:
     x, constant = nl.symbol("x", (300,)), nl.asarray(np.arange(300.0))
     function = nl.function([x], x * 2 + constant)
-    for number in range(4 * FIRST):
+    for number in range(4 * TAPED):
         assert function(constant).tolist() == (3 * np.arange(300.0)).tolist()
-        if number % FIRST == 0:
+        if number % TAPED == 0:
             found = function(nl.asarray(np.ones(300)))
             assert found.tolist() == (2 + np.arange(300.0)).tolist()
 
@@ -412,10 +411,10 @@ def test_numbers_that_the_host_knows() -> None:
     x, y, n = nl.symbol("x", (40,)), nl.symbol("y", (40,), "f4"), nl.symbol("n", (), "i8")
     function = nl.function([x, y, n], [(x * n + y).sum(), nl.where(n > 3, x, y)[::2] + x[n]])
     rng = np.random.default_rng(0)
-    for call in range(12 * FIRST):
+    for call in range(12 * TAPED):
         given = [rng.standard_normal(40), rng.standard_normal(40).astype("f4"), rng.integers(0, 8)]
         arrays = [nl.asarray(one) for one in given]
-        kind = call // (3 * FIRST)
+        kind = call // (3 * TAPED)
         if kind == 1:
             given[0], arrays[0] = np.full(40, given[0][0]), nl.full(40, given[0][0])
         elif kind == 2:
@@ -423,7 +422,7 @@ def test_numbers_that_the_host_knows() -> None:
         a, b, k = given
         for found, want in zip(function(*arrays), [(a * k + b).sum(), np.where(k > 3, a, b)[::2] + a[k]], strict=True):
             np.testing.assert_allclose(found.get(), want, rtol=1e-12, atol=1e-12)
-    call_until_prepared(function, *arrays)
+    call_until_taped(function, *arrays)
 
 
 def test_equal_numbers_are_not_one() -> None:
@@ -431,7 +430,7 @@ def test_equal_numbers_are_not_one() -> None:
     x, y = nl.symbol("x", ()), nl.symbol("y", ())
     function = nl.function([x, y], x * 2 + y * 2)
     same = nl.asarray(3.0)
-    call_until_prepared(function, same, same)
+    call_until_taped(function, same, same)
     for a, b in ((1.0, 5.0), (5.0, 1.0), (2.0, 2.0)):
         assert function(nl.asarray(a), b).tolist() == 2 * a + 2 * b
         assert function(a, a).tolist() == 4 * a
@@ -447,7 +446,7 @@ def test_minibatches_with_draws() -> None:
     plain.random((5, 7))
     step = nl.function([i], rows.sum(), updates=[(w, w + rows.sum(0))])
     weights = np.zeros(7)
-    for call in range(8 * FIRST):
+    for call in range(8 * TAPED):
         k = call % 12
         batch = data[5 * k : 5 * k + 5] * (plain.random((5, 7)).get() < 0.5)
         weights = weights + batch.sum(0)
@@ -457,7 +456,7 @@ def test_minibatches_with_draws() -> None:
         batch = data[:5] * (plain.random((5, 7)).get() < 0.5)
         np.testing.assert_allclose(step(0).get(), batch.sum(), atol=1e-12)
     if current().name != "reference" and nl.config.executor != "reference":
-        assert is_prepared(step)
+        assert is_taped(step)
 
 
 def test_indices_out_of_range_change_nothing() -> None:
@@ -465,7 +464,7 @@ def test_indices_out_of_range_change_nothing() -> None:
     places = nl.symbol("places", (3,), "i8")
     step = nl.function([places], data[:, 0][places], updates=[(w, w + data[:, 1][places])])
     good = nl.asarray(np.array([0, 5, -6]))
-    call_until_prepared(step, good)
+    call_until_taped(step, good)
     before = w.get_value().copy()
     for wrong in (6, -7, 1 << 40):
         with pytest.raises(IndexError, match="out of bounds"):
@@ -476,14 +475,72 @@ def test_indices_out_of_range_change_nothing() -> None:
         np.testing.assert_array_equal(w.get_value(), before)
 
 
-def test_small_work_that_comes_often() -> None:
+def test_small_work_is_taped_as_all_else() -> None:
     x, w = nl.symbol("x", (3,)), nl.shared(np.zeros(3))
     step = nl.function([x], (x * w).sum(), updates=[(w, w + x / 2)])
     given, weights = np.array([1.0, -2.0, 0.5]), np.zeros(3)
     with nl.config(unplanned=1000):
-        for _ in range(32 * OFTEN):
-            if is_prepared(step):
-                break
+        for _ in range(4 * TAPED):
             np.testing.assert_allclose(step(nl.asarray(given)).get(), (given * weights).sum(), rtol=1e-14)
             weights += given / 2
             np.testing.assert_array_equal(w.get_value(), weights)
+
+
+PRODUCTS = {
+    "inner": lambda xp, a, k: xp.inner(a, xp.broadcast_to(k, a.shape)),
+    "matmul": lambda xp, a, k: a @ xp.broadcast_to(k, a.shape) + 1,
+    "cast": lambda xp, a, k: xp.dot(a, xp.broadcast_to(k, a.shape).astype("f4")),
+    "einsum": lambda xp, a, k: xp.einsum("ij,jk->ik", a, xp.broadcast_to(k, a.shape)) * k,
+    "sort": lambda xp, a, k: xp.sort(a * k, 1) + xp.cumsum(xp.broadcast_to(k, a.shape), 0),
+    "constants": lambda xp, a, k: (a * 2 + 3) * k + xp.full((6, 6), 2.0) @ a,
+}
+
+
+@pytest.mark.parametrize("unplanned", [0, 1000])
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_numbers_that_routines_make_of_numbers_follow_the_call(name: str, unplanned: int) -> None:
+    """A routine that is given a number records others that follow from it: they are no constants of a tape."""
+    work = PRODUCTS[name]
+    function = nl.compile(lambda a, k: work(nl, a, k))
+    with nl.config(unplanned=unplanned):
+        for call in range(1, 6 * TAPED):
+            a = np.ones((6, 6)) * (call % 3)
+            array = nl.asarray(a)
+            nl.evaluate(array)
+            found = function(array, nl.asarray(float(call))).get()
+            np.testing.assert_allclose(found, work(np, a, np.asarray(float(call))), rtol=1e-6)
+
+
+def test_filled_arrays_of_products_follow_the_call() -> None:
+    function = nl.compile(lambda b, a: (b @ a) * 1.5)
+    for call in range(1, 6 * TAPED):
+        a = np.random.default_rng(call).standard_normal((4, 4))
+        array = nl.asarray(a)
+        nl.evaluate(array)
+        expected = np.full((4, 4), float(call)) @ a * 1.5
+        np.testing.assert_allclose(function(nl.full((4, 4), float(call)), array).get(), expected, rtol=1e-12)
+
+
+def test_a_function_of_numbers_and_constants_of_its_own_is_taped() -> None:
+    x, n = nl.symbol("x", (40,)), nl.symbol("n", (), "i8")
+    function = nl.function([x, n], (x * n + 3) * 2 + nl.arange(40) * n)
+    for call in range(4 * TAPED):
+        v = np.random.default_rng(call).standard_normal(40)
+        found = function(nl.asarray(v), call)
+        np.testing.assert_allclose(found.get(), (v * call + 3) * 2 + np.arange(40) * call, rtol=1e-12)
+    if current().name != "reference" and nl.config.executor != "reference":
+        assert is_taped(function)
+
+
+def test_what_is_not_compiled_is_taped_once_it_is() -> None:
+    """Where no kernel is compiled the trace is replayed; later calls are recorded when kernels are."""
+    function = nl.compile(lambda a, b: (a * b + 1).sum())
+    a, b = (nl.asarray(np.random.default_rng(k).standard_normal(50)) for k in range(2))
+    expected = float((a.get() * b.get() + 1).sum())
+    with nl.config(cpu_compile="never", unplanned=1000):
+        for _ in range(3 * TAPED):
+            assert float(function(a, b)) == pytest.approx(expected, rel=1e-12)
+    for _ in range(8 * TAPED):
+        assert float(function(a, b)) == pytest.approx(expected, rel=1e-12)
+    if current().name != "reference" and nl.config.executor != "reference":
+        assert function._last.plainly[-1].is_ready()
