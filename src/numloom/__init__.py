@@ -173,7 +173,6 @@ from numloom.api.indexing import (
     put_along_axis,
     putmask,
     ravel_multi_index,
-    select,
     take,
     take_along_axis,
     tril_indices,
@@ -314,7 +313,7 @@ if TYPE_CHECKING:  # Checkers see the class with types of its shape and dtype, a
     from numloom import fft, linalg, polynomial, random, special, testing
     from numloom.api.calculus import diff, ediff1d, gradient, interp, trapezoid
     from numloom.api.einsum import einsum, einsum_path
-    from numloom.api.functional import apply_along_axis, apply_over_axes, mask_indices, piecewise
+    from numloom.api.functional import apply_along_axis, apply_over_axes, mask_indices, piecewise, select
     from numloom.api.histograms import bincount, digitize, histogram, histogram2d, histogram_bin_edges, histogramdd
     from numloom.api.iteration import broadcast, ndenumerate, nditer, nested_iters
     from numloom.api.packing import packbits, unpackbits
@@ -384,7 +383,7 @@ _LATER = {
     for module, names in {
         "numloom.api.calculus": ("diff", "ediff1d", "gradient", "interp", "trapezoid"),
         "numloom.api.einsum": ("einsum", "einsum_path"),
-        "numloom.api.functional": ("apply_along_axis", "apply_over_axes", "mask_indices", "piecewise"),
+        "numloom.api.functional": ("apply_along_axis", "apply_over_axes", "mask_indices", "piecewise", "select"),
         "numloom.api.histograms": (
             "bincount", "digitize", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd",
         ),

@@ -27,6 +27,11 @@ ENDS = {
 REFUSED = {
     "polyfit": lambda n: np.polyfit(np.arange(4.0), np.ones(4), n),
     "polyint": lambda n: np.polyint([1.0, 2], n),
+    "poly1d": lambda n: np.poly1d([1, 2]) ** n,
+    "poly1d of a constant": lambda n: np.poly1d([2]) ** n,
+    "polypow": lambda n: np.polynomial.polynomial.polypow([1.0, 2], n),
+    "chebpow": lambda n: np.polynomial.chebyshev.chebpow([1.0, 2], n, maxpower=None),
+    "Polynomial": lambda n: np.polynomial.Polynomial([1.0, 2]) ** n,
     "array_split": lambda n: np.array_split(np.arange(4.0), n),
     "vander": lambda n: np.vander(np.arange(4.0), n),
     "repeat": lambda n: np.repeat(np.arange(4.0), n),

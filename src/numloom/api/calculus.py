@@ -8,7 +8,7 @@ import numpy as np
 
 from numloom.api.at_once import RECORDED, at_once, differences, interpolated
 from numloom.api.calling import traced
-from numloom.api.elementwise import isfinite, signbit
+from numloom.api.elementwise import isfinite, multiply, signbit
 from numloom.api.joining import concatenate
 from numloom.api.manipulation import broadcast_to, normal_axes, normal_axis
 from numloom.api.sorting import searchsorted
@@ -251,7 +251,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
         else:
             width = diff(points, axis=along)
     after, before = _along(array.ndim, axis, slice(1, None)), _along(array.ndim, axis, slice(None, -1))
-    return (width * (array[after] + array[before]) / 2.0).sum(along)
+    return (multiply(width, array[after] + array[before]) / 2.0).sum(along)
 
 
 @at_once(interpolated)
@@ -293,9 +293,9 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     if points.size != values.size:
         raise ValueError("fp and xp are not of the same length.")
     if period is not None:
+        period = abs(period if isinstance(period, (int, float, ndarray, np.ndarray)) else asarray(period))
         if period == 0:
             raise ValueError("period must be a non-zero value")
-        period = abs(period)
         left = right = None
         where, points = where % period, points % period
         order = points.argsort()

@@ -24,8 +24,10 @@ cdef class ElementwiseCall:
     cdef void* entry
 
 
-@cython.locals(results=list)
 cpdef object call_fast(ElementwiseCall function, object x, object y, object out)
+@cython.locals(results=list)
+cdef object _call_several(ElementwiseCall function, object x, object y)
+cdef bint _is_known(object x) except -1
 
 
 @cython.locals(result=ndarray)

@@ -21,6 +21,7 @@ from numloom.array.ndarray import apply1, apply2, ndarray, node_of, operated, re
 from numloom.array.storage import put, write
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL, F64, KINDS
+from numloom.base.given import as_flag
 from numloom.base.nesting import DEEPEST
 from numloom.base.tracebacks import public
 from numloom.device.registry import current
@@ -94,8 +95,9 @@ class ElementwiseCall:
             and dtype is None
             and signature is None
             and sig is None
-            and (casting is _SAME_KIND or casting == _SAME_KIND)
-            and (order is _ANY or order == _ANY)
+            and (subok is True or subok is False)
+            and (casting is _SAME_KIND or (type(casting) is str and casting == _SAME_KIND))
+            and (order is _ANY or (type(order) is str and order == _ANY))
         ):
             result = call_fast(self, args[0], args[1] if count > 1 else None, out)
             if result is not NotImplemented:
@@ -132,20 +134,27 @@ def call_fast(function: ElementwiseCall, x: Any, y: Any, out: Any) -> Any:
             number = operated(op_def, x, None, True) if cython.compiled else None
             return number if number is not None else wrap(unary(op_def, scalar(x, F64)))
         return NotImplemented
-    if out is not None:
+    return NotImplemented if out is not None else _call_several(function, x, y)
+
+
+def _call_several(function: ElementwiseCall, x: Any, y: Any) -> Any:
+    """`call_fast` of a ufunc of several outputs; what answers itself is asked once, for all of them."""
+    if not (_is_known(x) and _is_known(y)):
         return NotImplemented
     results = []
     for op_def in function._op_defs:
-        if function.nin == 2:
-            result = apply2(op_def, x, y)
-        elif function.nin == 1 and type(x) is ndarray:
+        result = apply2(op_def, x, y) if function.nin == 2 else NotImplemented
+        if function.nin == 1 and type(x) is ndarray:
             result = apply1(op_def, x)
-        else:
-            result = NotImplemented
         if result is NotImplemented:
             return result
         results.append(result)
     return tuple(results)
+
+
+def _is_known(x: Any) -> bool:
+    """Whether this is an array of ours, a number of Python's, or nothing."""
+    return type(x) is ndarray or type(x) is float or type(x) is int or x is None
 
 
 def _harmless(x: Any, y: Any) -> bool:
@@ -259,7 +268,7 @@ class Endings:
 
 def reduce_fast(function: Plain, array: Any, axis: Any, keepdims: Any) -> Any:
     """The reduction of an array over axes; what is known of arrays like it is recorded at once."""
-    keep = keepdims is True or (keepdims is not False and keepdims is not _NO_VALUE and bool(keepdims))
+    keep = keepdims is True or (keepdims is not False and keepdims is not _NO_VALUE and as_flag(keepdims))
     if type(array) is not ndarray or not _is_plain(axis):
         return function.general(array, axis, keepdims=keep)
     traces = function.keeping if keep else function.traces

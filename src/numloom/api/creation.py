@@ -18,6 +18,7 @@ from numloom.array.devices import another, made_on
 from numloom.array.ndarray import bind, ndarray, view_of, wrap
 from numloom.array.views import as_truth, constant_of, has_no_number, in_tree
 from numloom.base.dtypes import DTYPES, F32, F64, I64, ITEMSIZES, KINDS, ROUNDED, code_of, native, refuse_other_order
+from numloom.base.given import as_c_int
 from numloom.base.integers import as_extent, as_integer, is_single
 from numloom.base.memo import Memo
 from numloom.base.tracebacks import at_once
@@ -52,7 +53,7 @@ def shape_of(shape: Any) -> tuple[int, ...]:
         extents = tuple([as_extent(extent) for extent in shape])
     elif is_single(shape) and hasattr(shape, "__index__"):
         extents = (as_extent(shape),)
-    elif not isinstance(shape, Sequence) and not hasattr(shape, "__array__"):
+    elif not isinstance(shape, Sequence) and (isinstance(shape, np.generic) or not hasattr(shape, "__array__")):
         raise TypeError(f"expected a sequence of integers or a single integer, got '{shape}'")
     else:
         extents = tuple([as_extent(extent) for extent in shape])
@@ -79,14 +80,14 @@ def new_array(node: Node) -> Array:
 def _strides(shape: tuple[int, ...], code: int, order: str | None) -> tuple[int, ...]:
     """Strides of a dense array in an order with a name."""
     if order != "C" or len(shape) != 1:
-        return _strides_by_name(shape, code, order)
+        return _strides_by_name(shape, code, named_order(order, "C", "CF"))
     check_bytes(shape[0] * ITEMSIZES[code])
     return (ITEMSIZES[code],)
 
 
 @lru_cache(1024)
-def _strides_by_name(shape: tuple[int, ...], code: int, order: str | None) -> tuple[int, ...]:
-    return (c_strides if named_order(order, "C", "CF") == "C" else f_strides)(shape, ITEMSIZES[code])
+def _strides_by_name(shape: tuple[int, ...], code: int, order: str) -> tuple[int, ...]:
+    return (c_strides if order == "C" else f_strides)(shape, ITEMSIZES[code])
 
 
 def _layout(shape: Any, dtype: Any, order: str | None) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
@@ -329,6 +330,7 @@ def array(
     if like is not None:
         options = {"copy": copy, "order": order, "subok": subok, "ndmin": ndmin}
         return made_like(like, np.array, object, dtype, **options)
+    ndmin, ndmax = as_c_int(ndmin), as_c_int(ndmax)
     result = asarray(object, dtype, order, copy=copy if type(object) is ndarray else copy or None)
     if copy is False and type(object) is not ndarray:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
@@ -523,6 +525,8 @@ def _arange(start: Any, stop: Any, step: Any, dtype: Any, *, device: Any, like: 
     if length > 1 << 62:
         raise ValueError("Maximum allowed size exceeded")
     count = ceil(length)
+    if not length and start != stop:
+        count = 1 if copysign(1.0, length) > 0 else 0  # It is too small for a number.
     if count <= 0:
         return new_array(build.full(0, code, (0,)))
     first = np.empty(2, DTYPES[code])

@@ -12,7 +12,7 @@ import numpy as np
 from numloom.api.calling import Plain, compose_fast, frozen, traced
 from numloom.api.products import MULTIPLY, arranged, delivered, permuted, product, reshaped, seen, summed
 from numloom.array.convert import asarray
-from numloom.array.ndarray import node_of, view_of, wrap
+from numloom.array.ndarray import ndarray, node_of, view_of, wrap
 from numloom.base.dtypes import DTYPES, F32, ROUNDED, code_of
 from numloom.graph import build
 from numloom.graph.layout import k_order, named_order, ordered_strides
@@ -69,6 +69,8 @@ def einsum(
     recall = True
     if dtype is not None or order != "K" or casting != "safe" or optimize is not False:
         kind = type(optimize)
+        if optimize is not None and not isinstance(optimize, (bool, str, list, tuple)):
+            raise TypeError(f"optimize is a bool, a name or a path, not {kind.__name__}")
         if kind is list or kind is tuple:
             recall = frozen(optimize) is not NotImplemented
             optimize = frozen(optimize) if recall else optimize
@@ -178,17 +180,24 @@ def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = Fa
     ['einsum_path', (0, 1), (0, 1)]
     """
     options: dict[str, Any] = {"optimize": optimize, "einsum_call": einsum_call}
-    return np.einsum_path(*_outlined(operands), **options)
+    found: Any = np.einsum_path(*_outlined(operands), **options)
+    if einsum_call:  # With the operands, which are put back.
+        return [asarray(operands[k]) for k in _places(operands)], *found[1:]
+    return found
 
 
 def _outlined(operands: tuple[Any, ...]) -> list[Any]:
     """The arguments of `einsum` with arrays of NumPy that have the shapes and no memory."""
-    arrays = range(1, len(operands)) if operands and isinstance(operands[0], str) else range(0, len(operands) - 1, 2)
     outlined = list(operands)
-    for k in arrays:
+    for k in {*_places(operands), *(k for k, one in enumerate(operands) if type(one) is ndarray)}:
         array = asarray(operands[k])
         outlined[k] = np.broadcast_to(np.empty((), array.dtype), array.shape)
     return outlined
+
+
+def _places(operands: tuple[Any, ...]) -> range:
+    """Where the arrays stand among the arguments of `einsum`."""
+    return range(1, len(operands)) if operands and isinstance(operands[0], str) else range(0, len(operands) - 1, 2)
 
 
 def _path(operands: tuple[Any, ...], optimize: Any) -> list[tuple[int, ...]]:

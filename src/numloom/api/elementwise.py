@@ -498,7 +498,7 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
     if ambiguous:
         # Half a period, as a number that still depends on the step: gradients would miss it.
         folded = where((folded == low) & (step > 0), folded + period, folded)
-    correction = where(absolute(step) < discont, 0, folded - step)
+    correction = where(less(absolute(step), discont), 0, folded - step)
     result = array.astype(DTYPES[code], "K")
     target = result[(*lead, slice(1, None))]
     target[...] = after + correction.cumsum(axis)

@@ -12,19 +12,27 @@ from typing import Any
 import numpy as np
 
 from numloom.api import quantiles, reductions, sorting
+from numloom.api.calling import traced
 from numloom.api.creation import ones, zeros_like
 from numloom.api.elementwise import not_equal
 from numloom.api.elementwise import where as choose
+from numloom.api.inserting import relaid
 from numloom.api.joining import stack
 from numloom.api.manipulation import expand_dims, moveaxis, normal_axis
 from numloom.api.sorting import nonzero
-from numloom.api.ufunc import ufunc
-from numloom.array.convert import asarray, host_numbers
-from numloom.array.ndarray import ndarray
+from numloom.api.ufunc import WHERE, ufunc
+from numloom.array.convert import asarray
+from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.array.views import has_no_number
+from numloom.base.dtypes import BOOL
+from numloom.base.given import as_sequence
+from numloom.base.integers import as_integer, as_integers
+from numloom.graph import build
+from numloom.graph.layout import c_strides
 from numloom.graph.tree import sized_by_values
 
 Array = Any
+_TO_SELECT = "select takes sequences of arrays"
 
 _ALONG_AXIS: dict[str, Any] = {
     name: getattr(module, name)
@@ -120,7 +128,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Array:
     """
     result = asarray(a)
     ndim = result.ndim
-    for axis in np.atleast_1d(np.asarray(host_numbers(axes))).tolist():
+    for axis in as_integers(axes, as_integer):
         axis += ndim if axis < 0 else 0
         found = asarray(func(result, axis))
         if found.ndim != ndim:
@@ -128,6 +136,49 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Array:
             if found.ndim != ndim:
                 raise ValueError("function is not returning an array of the correct shape")
         result = found
+    return result
+
+
+@traced
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Array:
+    """Elements of the first of several arrays whose condition is true, else `default`.
+
+    Parameters
+    ----------
+    condlist : list of array_like of bool
+        Conditions, which broadcast with the choices.
+    choicelist : list of array_like
+        As many arrays.
+    default : array_like
+        What stands where no condition is true.
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> import numloom as np
+    >>> x = np.arange(5)
+    >>> np.select([x < 2, x > 3], [x, x * 10], default=-1)
+    array([ 0,  1, -1, -1, 40])
+    """
+    if len(as_sequence(condlist, _TO_SELECT)) != len(as_sequence(choicelist, _TO_SELECT)):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if not condlist:
+        raise ValueError("select with an empty condition list is not possible")
+    conditions = [asarray(c) for c in condlist]
+    for number, condition in enumerate(conditions):
+        if condition.code != BOOL:
+            raise TypeError(f"invalid entry {number} in condlist: should be boolean ndarray")
+    weak = (int, float, complex)
+    found = np.result_type(*(c if type(c) in weak else asarray(c).dtype for c in (*choicelist, default)))
+    result = asarray(default).astype(found)
+    for condition, choice in zip(conditions[::-1], list(choicelist)[::-1], strict=True):
+        value = asarray(choice).astype(found)
+        result = wrap(build.elementwise(WHERE, (node_of(condition), node_of(value), node_of(result))))
+    result = relaid(result, c_strides(result.shape, result.itemsize))
+    result.is_scalar = False
     return result
 
 
@@ -158,7 +209,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     array(-1.)
     """
     array = asarray(x)
-    pieces = list(funclist)
+    pieces = list(as_sequence(funclist, "funclist must be a sequence of functions or numbers"))
     conditions = _conditions(condlist, array.ndim)
     if len(conditions) == len(pieces) - 1:
         held = conditions[0]
@@ -213,4 +264,4 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[Arr
     return nonzero(not_equal(mask_func(ones((n, n), int), k), 0))
 
 
-__all__ = ["apply_along_axis", "apply_over_axes", "mask_indices", "piecewise"]
+__all__ = ["apply_along_axis", "apply_over_axes", "mask_indices", "piecewise", "select"]

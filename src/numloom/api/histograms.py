@@ -21,6 +21,7 @@ from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.array.views import has_no_number
 from numloom.base.dtypes import BOOL, C128, DTYPES, F32, F64, I64, KINDS, ROUNDED, code_of
+from numloom.base.given import as_sequence
 from numloom.base.integers import as_integer, is_single
 from numloom.base.release import FROM_2_5
 from numloom.device.registry import current
@@ -65,9 +66,9 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     whole = listed and (not FROM_2_5 or not array.size)  # NumPy 2.4 still takes lists of fractions.
     if array.dtype.kind not in ("biuf" if whole else "biu"):
         raise TypeError(f"Cannot cast array data from {array.dtype!r} to dtype('int64') according to the rule 'safe'")
+    minlength = as_integer(minlength)
     if minlength < 0:
         raise ValueError("'minlength' must not be negative")
-    minlength = as_integer(minlength)
     small = array.dtype.kind in "iu" and array.dtype.char != "L"
     numbers = node_of(array) if small else build.cast(node_of(array), I64)
     if has_no_number(array):
@@ -152,6 +153,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     raise ValueError(_NO_ORDER)
 
 
+_BINS = "bins must be a number, or a sequence of edges"
 _NO_ORDER = "bins must be monotonically increasing or decreasing"
 
 
@@ -548,11 +550,11 @@ def histogram2d(
     counts, x_edges, y_edges : ndarray
         float64 counts, a row for each bin of `x`.
     """
-    if len(x) != len(y):
+    if len(as_sequence(x, "x must be a vector")) != len(as_sequence(y, "y must be a vector")):
         raise ValueError("x and y must have the same length.")
     if isinstance(bins, ndarray):
         bins = bins.get()
-    if not is_single(bins) and len(bins) not in (1, 2):
+    if not is_single(bins) and len(as_sequence(bins, _BINS)) not in (1, 2):
         bins = [np.asarray(bins)] * 2
     total, edges = histogramdd([x, y], bins, range, density, weights)
     return total, edges[0], edges[1]
@@ -616,13 +618,13 @@ def _grid(points: Array, bins: Any, limits: Any) -> tuple[list[Array], list[bool
     if isinstance(bins, ndarray):
         bins = bins.get()
     if not is_single(bins):
-        if len(bins) != dimensions:
+        if len(as_sequence(bins, _BINS)) != dimensions:
             raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
     else:
         bins = [bins] * dimensions
     if limits is None:
         limits = [None] * dimensions
-    elif len(limits) != dimensions:
+    elif len(as_sequence(limits, "range must be a sequence of pairs")) != dimensions:
         raise ValueError("range argument must have one entry per dimension")
     given = [entry.get() if isinstance(entry, ndarray) else entry for entry in bins]
     ends: Any = None

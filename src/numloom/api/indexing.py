@@ -12,7 +12,6 @@ from numloom.api.at_once import RECORDED, at_once
 from numloom.api.calling import Plain, compose_fast, traced, traced_in_place
 from numloom.api.conditions import numpy_is_near, unless
 from numloom.api.elementwise import logical_not, logical_or, where
-from numloom.api.inserting import relaid
 from numloom.api.manipulation import broadcast_to, lines_along, normal_axis
 from numloom.api.matrices import tri
 from numloom.api.products import diagonal_view
@@ -27,7 +26,8 @@ from numloom.array.subscript import Advanced
 from numloom.array.views import has_no_number
 from numloom.base.dtypes import BOOL, DTYPES, I64, ITEMSIZES, KINDS, U64, code_of
 from numloom.base.errors import casting_error
-from numloom.base.integers import as_integer, as_integers
+from numloom.base.given import as_name
+from numloom.base.integers import as_integer, as_integers, as_shape
 from numloom.engine.selecting import compress as compress_values
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, c_strides, is_c_contiguous, named_order
@@ -49,6 +49,7 @@ _REMAINDER = ELEMENTWISE["remainder"]
 
 def _bounded(indices: Any, extent: int, mode: str) -> Node:
     """Integer indices as a value, within bounds as `mode` says."""
+    as_name(mode, "clipmode")
     if type(indices) is ndarray:
         array = indices
         if KINDS[array.code] not in "iub":
@@ -60,7 +61,9 @@ def _bounded(indices: Any, extent: int, mode: str) -> Node:
             raise OverflowError("Python int too large to convert to C long")
         host = np.asarray(host_numbers(indices))
         if isinstance(indices, (list, tuple, float, np.floating)):
-            host = host.astype(np.int64) if host.ndim else np.asarray(int(host), np.int64)  # NaN is no integer.
+            for wrong in host[~np.isfinite(host)] if host.dtype.kind == "f" else ():
+                int(wrong)  # NaN is no integer.
+            host = host.astype(np.int64)
         if host.dtype.kind not in "iub":
             raise TypeError(
                 f"Cannot cast array data from {host.dtype!r} to dtype('int64') according to the rule 'safe'"
@@ -250,6 +253,7 @@ def choose(a: Any, choices: Any, out: Array | None = None, mode: str = "raise") 
     count = len(arrays)
     if KINDS[which.code] not in "iub" or which.code == U64:
         raise TypeError(f"Cannot cast array data from {which.dtype!r} to dtype('int64') according to the rule 'safe'")
+    as_name(mode, "clipmode")
     beyond = logical_or(which < 0, which >= count) if mode == "raise" and which.size else None
     if beyond is not None and has_no_number(beyond):
         # Looked at in each call: where a number is out of bounds so is the place, and the error is NumPy's.
@@ -271,49 +275,6 @@ def choose(a: Any, choices: Any, out: Array | None = None, mode: str = "raise") 
     if node.shape != shape or node.strides != ordered:
         node = build.copied(broadcast_value(node, shape), ordered, code)
     return deliver(node, (a, *arrays)) if out is None else store(out, node, "choose", exact=True)
-
-
-@traced
-def select(condlist: Any, choicelist: Any, default: Any = 0) -> Array:
-    """Elements of the first of several arrays whose condition is true, else `default`.
-
-    Parameters
-    ----------
-    condlist : list of array_like of bool
-        Conditions, which broadcast with the choices.
-    choicelist : list of array_like
-        As many arrays.
-    default : array_like
-        What stands where no condition is true.
-
-    Returns
-    -------
-    ndarray
-
-    Examples
-    --------
-    >>> import numloom as np
-    >>> x = np.arange(5)
-    >>> np.select([x < 2, x > 3], [x, x * 10], default=-1)
-    array([ 0,  1, -1, -1, 40])
-    """
-    if len(condlist) != len(choicelist):
-        raise ValueError("list of cases must be same length as list of conditions")
-    if not condlist:
-        raise ValueError("select with an empty condition list is not possible")
-    conditions = [asarray(c) for c in condlist]
-    for number, condition in enumerate(conditions):
-        if condition.code != BOOL:
-            raise TypeError(f"invalid entry {number} in condlist: should be boolean ndarray")
-    weak = (int, float, complex)
-    found = np.result_type(*(c if type(c) in weak else asarray(c).dtype for c in (*choicelist, default)))
-    result = asarray(default).astype(found)
-    for condition, choice in zip(conditions[::-1], list(choicelist)[::-1], strict=True):
-        value = asarray(choice).astype(found)
-        result = wrap(build.elementwise(WHERE, (node_of(condition), node_of(value), node_of(result))))
-    result = relaid(result, c_strides(result.shape, result.itemsize))
-    result.is_scalar = False
-    return result
 
 
 @traced
@@ -624,7 +585,7 @@ def unravel_index(indices: Any, shape: Any, order: str | None = "C") -> tuple[Ar
         If a position is out of bounds.
     """
     order = named_order(order, "C", "CF")
-    shape = as_integers(shape)
+    shape = as_shape(shape)
     if not _on_device(indices):
         found = np.unravel_index(indices, shape, order)  # type: ignore[call-overload]
         return tuple(_number_or_array(item) for item in found)
@@ -889,7 +850,6 @@ __all__ = [
     "put_along_axis",
     "putmask",
     "ravel_multi_index",
-    "select",
     "take",
     "take_along_axis",
     "tril_indices",

@@ -20,9 +20,11 @@ from numloom.api.manipulation import (
     moveaxis,
     normal_axis,
 )
+from numloom.api.ufunc import check_out
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, store_result, wrap
 from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
+from numloom.base.given import as_name, as_sequence
 from numloom.base.integers import as_integer
 from numloom.base.nesting import deeper
 from numloom.engine.routines import empty as empty_leaf
@@ -39,6 +41,7 @@ WHERE = ELEMENTWISE["where"]
 EQUAL = ELEMENTWISE["equal"]
 INTERLEAVED = 4
 """Parts whose elements are chosen one by one, at most: each of them reads all parts."""
+_TO_STACK = 'arrays to stack must be passed as a "sequence" type such as list or tuple'
 
 
 # ---------------------------------------------------------------- joining
@@ -49,8 +52,7 @@ def concatenate(
     arrays: Any, /, axis: int | None = 0, out: Array | None = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Array:
     """Arrays put one after another along `axis` (flattened first if it is None)."""
-    if type(arrays) is not list and type(arrays) is not tuple and not hasattr(arrays, "__getitem__"):
-        raise TypeError("The first input argument needs to be a sequence")
+    as_sequence(arrays, "concatenate needs a sequence of arrays")
     if out is None and dtype is None and casting == "same_kind" and type(axis) is int:
         arrays = tuple(arrays)
         return compose_fast(_CONCATENATE, _joins(arrays, axis), arrays)
@@ -76,6 +78,8 @@ def _concatenated(arrays: Any, axis: int | None, out: Array | None, dtype: Any, 
     """`concatenate` of anything."""
     given = list(arrays)
     parts = [asarray(array) for array in given]
+    out = None if out is None else check_out(out)
+    as_name(casting, "casting")
     if not parts:
         raise ValueError("need at least one array to concatenate")
     weak: set[type] = set()
@@ -183,8 +187,7 @@ def stack(
     arrays: Any, axis: int = 0, out: Array | None = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Array:
     """Arrays of one shape put side by side along a new axis."""
-    if type(arrays) is not list and type(arrays) is not tuple and not hasattr(arrays, "__getitem__"):
-        raise TypeError('arrays to stack must be passed as a "sequence" type such as list or tuple.')
+    as_sequence(arrays, _TO_STACK)
     if out is None and dtype is None and casting == "same_kind" and type(axis) is int:
         arrays = tuple(arrays)
         given = axis, *_in_memory(arrays)
@@ -276,12 +279,12 @@ def dstack(tup: Any) -> Array:
 @traced
 def column_stack(tup: Any) -> Array:
     """Vectors as columns (and matrices) side by side."""
-    parts = [asarray(array) for array in tup]
+    parts = [asarray(array) for array in as_sequence(tup, _TO_STACK)]
     return concatenate([part if part.ndim > 1 else part.reshape((part.size, 1)) for part in parts], 1)
 
 
 def _several(view: Any, arrays: Any) -> list[Array]:
-    return [view(array) for array in arrays]
+    return [view(array) for array in as_sequence(arrays, _TO_STACK)]
 
 
 @traced

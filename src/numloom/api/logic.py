@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.elementwise import add, less_equal, multiply
 from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of, wrap
 from numloom.array.views import as_truth
@@ -22,9 +23,9 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
     x, y = asarray(a), asarray(b)
     if y.dtype.kind in "biu" or (not y.ndim and isinstance(b, (float, complex))):
         y = y.astype(np.result_type(y.dtype, 1.0) if y.dtype.kind in "biu" else np.result_type(x.dtype, b))
-    tolerance = atol + rtol * abs(y)
+    tolerance = add(atol, multiply(rtol, abs(y)))
     finite = wrap(build.unary(ELEMENTWISE["isfinite"], node_of(y)))
-    close = ((abs(x - y) <= tolerance) & finite) | (x == y)
+    close = (less_equal(abs(x - y), tolerance) & finite) | (x == y)
     if equal_nan:
         close = close | ((x != x) & (y != y))
     close.is_scalar = not close.shape

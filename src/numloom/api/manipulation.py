@@ -404,6 +404,8 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Array:
         raise ValueError("Axes must be different.")
     if any(not -array.ndim <= axis < array.ndim for axis in axes):
         raise ValueError(f"Axes={axes} out of range for array of ndim={array.ndim}.")
+    if k != int(k):
+        raise ValueError(f"rot90 turns by quarters, of which there are whole ones: got {k}")
     k = int(k) % 4
     if k == 0:
         return array[...]

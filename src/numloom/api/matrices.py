@@ -27,6 +27,7 @@ EQUAL = ELEMENTWISE["equal"]
 
 def _diagonal_mask(rows: int, columns: int, k: int) -> Node:
     """Where column minus row is `k`, generated."""
+    k = max(-rows, min(k, columns))
     row = build.view(build.iota(rows), I64, 0, (rows, 1), (8, 0))
     column = build.binary_scalar(ELEMENTWISE["subtract"], build.iota(columns), k)
     return build.binary(EQUAL, row, column)
@@ -82,13 +83,17 @@ def _diagonal(k: Any) -> int:
     """The number of a diagonal of a triangle, with which NumPy computes: it may be a float, if that is whole."""
     if is_integer(k):
         return as_integer(k)
-    number = float(host_numbers(k) + 0.0)
+    found = host_numbers(k)
+    if not hasattr(type(k), "__float__") or (isinstance(found, np.ndarray) and found.dtype.kind not in "biuf"):
+        raise TypeError(f"the number of a diagonal must be an integer, not {type(k).__name__}")
+    number = float(found + 0.0 if isinstance(found, (float, np.ndarray)) else found)  # As NumPy computes with it.
     if not number.is_integer():
         raise TypeError(f"the number of a diagonal must be whole, got {number}")
     return int(number)
 
 
 def _lower(rows: int, columns: int, k: int) -> Node:
+    k = max(-rows, min(k, columns))
     row = build.view(build.iota(rows), I64, 0, (rows, 1), (8, 0))
     column = build.binary_scalar(ELEMENTWISE["subtract"], build.iota(columns), k)
     return build.binary(ELEMENTWISE["greater_equal"], row, column)

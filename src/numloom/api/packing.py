@@ -13,6 +13,7 @@ from numloom.api.manipulation import lines_along
 from numloom.api.padding import pad
 from numloom.array.convert import asarray
 from numloom.base.dtypes import BOOL, KINDS
+from numloom.base.given import as_name
 from numloom.base.integers import as_integer
 from numloom.device.registry import current
 
@@ -35,7 +36,7 @@ _COLLECTED = {"big": np.uint64(0x8040201008040201), "little": np.uint64(0x010204
 
 
 def _shifts(bitorder: str) -> np.ndarray[Any, Any]:
-    if bitorder not in _SHIFTS:
+    if as_name(bitorder, "bitorder") not in _SHIFTS:
         raise ValueError("'order' must be either 'little' or 'big'")
     return _SHIFTS[bitorder]
 

@@ -9,6 +9,7 @@ import numpy as np
 from numloom.api.conditions import numpy_is_near, raised_where
 from numloom.api.ufunc import FUNCTIONS, NO_VALUE, WHERE, mask_of, node_at, normal_axes, single, ufunc
 from numloom.array.convert import asarray
+from numloom.array.foreign import stands_aside
 from numloom.array.ndarray import node_of, wrap
 from numloom.base.dtypes import DTYPES, I64, ITEMSIZES, KINDS
 from numloom.engine.evaluate import mirror_of
@@ -68,22 +69,19 @@ class Power(ufunc):
         initial: Any = NO_VALUE,
         where: Any = True,
     ) -> Array:
-        node = node_at(array)
-        if self._of_integers(node, dtype, out):
+        if not stands_aside(array) and self._of_integers(node := node_at(array), dtype, out):
             axes = normal_axes(axis, len(node.shape))
             begins = initial is NO_VALUE or initial is None
             array = _with_exponents(node, axes[0] if begins and axes else None, where)
         return super().reduce(array, axis, dtype, out, keepdims, initial, where)
 
     def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Array:
-        node = node_at(array)
-        if self._of_integers(node, dtype, out) and node.shape:
+        if not stands_aside(array) and self._of_integers(node := node_at(array), dtype, out) and node.shape:
             array = _with_exponents(node, normal_axes(axis, len(node.shape))[0], True)
         return super().accumulate(array, axis, dtype, out)
 
     def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Array:
-        node = node_at(array)
-        if self._of_integers(node, dtype, out) and node.shape:
+        if not stands_aside(array) and self._of_integers(node := node_at(array), dtype, out) and node.shape:
             axis = normal_axes(axis, len(node.shape))[0]
             starts = asarray(indices)
             negative = wrap(build.cast(build.binary_scalar(_LESS, node, 0), I64))

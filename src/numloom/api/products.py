@@ -18,11 +18,13 @@ from numloom.api.calling import Plain, combine_fast, compose_fast, frozen, store
 from numloom.api.joining import concatenate
 from numloom.api.manipulation import moveaxis, normal_axes, normal_axis
 from numloom.api.running import deliver
-from numloom.api.ufunc import NO_VALUE, check_out, in_order, store
-from numloom.array.convert import asarray, multiplies_itself
+from numloom.api.ufunc import NO_VALUE, check_out, in_order, store, theirs
+from numloom.array.convert import asarray
+from numloom.array.foreign import answered, multiplies_itself, stands_aside
 from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
 from numloom.base.dtypes import BF16, BOOL, C64, C128, DTYPES, F32, F64, ITEMSIZES, LOW, ROUNDED, code_of
 from numloom.base.errors import casting_error
+from numloom.base.given import as_c_int
 from numloom.base.integers import as_integer
 from numloom.base.release import FROM_2_5
 from numloom.base.tracebacks import public
@@ -242,7 +244,13 @@ def generalized(
     Other arguments are NumPy's of such functions.
     """
     out = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    if stands_aside(x1) or stands_aside(x2) or stands_aside(out):
+        options = {"casting": casting, "order": order, "dtype": dtype, "signature": signature}
+        return theirs(getattr(np, name), (x1, x2), out=out, axes=axes, axis=axis, keepdims=keepdims, **options)
+    if not isinstance(keepdims, (bool, np.bool)):
+        raise TypeError(f"'keepdims' must be a boolean, not {type(keepdims).__name__}")
     order = named_order(order, "K")
+    out = None if out is None else check_out(out)
     a, b = asarray(x1), asarray(x2)
     code = _loop(name, a, b, dtype, casting, signature)
     if out is not None and not np.can_cast(DTYPES[code], out.dtype, casting):  # type: ignore[arg-type]
@@ -432,7 +440,7 @@ def matmul(
     """
     if (
         type(x1) is ndarray and type(x2) is ndarray and dtype is None and signature is None
-        and axes is NO_VALUE and axis is NO_VALUE and not keepdims and order == "K" and casting == "same_kind"
+        and axes is NO_VALUE and axis is NO_VALUE and keepdims is False and order == "K" and casting == "same_kind"
     ):  # fmt: skip
         if out is None:
             return combine_fast(_MATMUL, x1, x2)
@@ -841,9 +849,7 @@ _TRACE = Plain(_trace)
 
 def diagonal_view(array: Array, offset: int, axis1: int, axis2: int) -> Array:
     """A read-only view of a diagonal of two axes, as the last axis."""
-    offset = as_integer(offset)
-    if not -(1 << 63) <= offset < 1 << 63:
-        raise OverflowError("Python int too large to convert to C long")
+    offset = as_c_int(offset)
     if array.ndim < 2:
         raise ValueError("diag requires an array of at least two dimensions")
     axis1, axis2 = normal_axis(axis1, array.ndim), normal_axis(axis2, array.ndim)
@@ -867,7 +873,7 @@ def operator_matmul(x: Any, y: Any) -> Any:
     """``x @ y``; other libraries' arrays that hold ours decide themselves."""
     if type(x) is ndarray and type(y) is ndarray:
         return _plain_matmul(x, y)
-    return NotImplemented if multiplies_itself(x) or multiplies_itself(y) else matmul(x, y)
+    return answered("matmul", x, y) if multiplies_itself(x) or multiplies_itself(y) else matmul(x, y)
 
 
 def _shown(shape: Sequence[int]) -> str:

@@ -13,7 +13,7 @@ from numloom.api.manipulation import normal_axes
 from numloom.api.ufunc import FUNCTIONS, store
 from numloom.array.convert import asarray
 from numloom.array.devices import device_at
-from numloom.array.foreign import assigned_other, check_cast, unlike
+from numloom.array.foreign import answered, answers, assigned_other, check_cast, divided, foreign_operand, unlike
 from numloom.array.ndarray import bind, later, ndarray, node_of, view_of
 from numloom.array.views import view_as
 from numloom.base.dtypes import DTYPES, SCALAR_CODES, limits_of
@@ -47,12 +47,16 @@ def _all_known(types: Any) -> bool:
 
 def array_ufunc(function: Any, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """``__array_ufunc__``: a ufunc of NumPy on our arrays is our function of that name."""
+    if not callable(function) or type(method) is not str:
+        raise TypeError(
+            f"__array_ufunc__ is given a function and the name of a method, not {function!r} and {method!r}"
+        )
     ours = FUNCTIONS.get(function)
     if ours is not None and not options and method == "__call__" and _PLAIN.issuperset(map(type, inputs)):
         return ours(*inputs)  # A number of NumPy's and an array of ours, mostly.
     name = function.__name__
     ours = ours or _ours("numpy", name) or _ours("numpy.special", name)  # SciPy's ufuncs
-    for x in inputs:
+    for x in (*inputs, options.get("where")):
         if type(x) is not ndarray and hasattr(x, "__array_ufunc__") and not isinstance(x, (np.ndarray, np.generic)):
             return NotImplemented  # Another library's array decides itself.
     out = options.get("out")
@@ -126,6 +130,12 @@ def array_function(function: Any, types: Any, args: tuple[Any, ...], options: di
 
     One that stores into NumPy's arrays is NumPy's, and reads ours on the host.
     """
+    if not callable(function):
+        raise TypeError(f"__array_function__ is given a function of NumPy's, not {function!r}")
+    if not isinstance(args, tuple) or not isinstance(options, dict):
+        raise TypeError("__array_function__ is given the arguments as a tuple and a dict")
+    if not hasattr(types, "__iter__"):
+        raise TypeError("types argument to ndarray.__array_function__ must be iterable")
     if _stores_on_host(function, args, options) and _all_known(types):
         return function(*map(_host, args), **{name: _host(value) for name, value in options.items()})
     module = getattr(function, "__module__", None) or "numpy"
@@ -141,7 +151,7 @@ def foreign_in_place(name: str, target: Array, other: Any) -> Any:
     It is never taken for the operator that makes a new array: other names of ours would keep the old values.
     """
     protocol = getattr(type(other), "__array_ufunc__", target)
-    if protocol is None or (protocol is target and getattr(other, "__array_priority__", 0) > 0):
+    if protocol is target and getattr(other, "__array_priority__", 0) > 0:
         return NotImplemented  # It wants to be asked itself.
     mine = isinstance(other, np.ndarray) and not later("defers_to")(other)
     if mine or waits(other):
@@ -309,7 +319,10 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
 
 def common_type(*arrays: Any) -> type:
     """The inexact scalar type that holds the values of all arrays."""
-    return np.common_type(*(np.empty(0, _typed(array)) for array in arrays))
+    for array in arrays:
+        if not hasattr(array, "dtype"):
+            raise TypeError(f"common_type takes arrays, not {type(array).__name__}")
+    return np.common_type(*(np.empty(0, array.dtype) for array in arrays))
 
 
 def min_scalar_type(a: Any) -> np.dtype[Any]:
@@ -402,14 +415,18 @@ def to_device(array: Array, device: Any, /, *, stream: Any = None) -> Array:
 
 
 bind(
+    answered=answered,
+    answers=answers,
     assigned_other=assigned_other,
     check_cast=check_cast,
+    divided=divided,
     unlike=unlike,
     array_function=array_function,
     array_ufunc=array_ufunc,
     astype_elsewhere=None,  # What `astype` gives instead of an array of ours; likewise.
     defers_to=defers_to,
     flags=flagsobj,
+    foreign_operand=foreign_operand,
     foreign_in_place=foreign_in_place,
     method_byteswap=byteswap,
     method_device=property(device_of),

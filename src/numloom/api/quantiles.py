@@ -24,7 +24,7 @@ from numloom.api.ufunc import NO_VALUE, store
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.array.views import constant_of, has_no_number, in_tree
-from numloom.base.dtypes import F64, ROUNDED, nan_of
+from numloom.base.dtypes import DTYPES, F64, ROUNDED, nan_of
 from numloom.engine.routines import call
 from numloom.graph import build
 from numloom.graph.layout import c_strides, ordered_strides, reduced_strides
@@ -202,6 +202,8 @@ def _levels(q: Any, percent: bool) -> Levels:
         levels = q / 100 if percent else q * 1.0
         return Levels(unless(~((levels >= 0) & (levels <= 1)).all(), levels, ValueError, message), False)
     given = np.asanyarray(q.get() if isinstance(q, ndarray) else q)
+    if given.dtype.kind not in "biuf" and given.dtype not in DTYPES:
+        raise TypeError(f"q must be real numbers, not {type(q).__name__}: float(q) makes one of what can be a number")
     values = np.asanyarray(np.true_divide(given, 100)) if percent else given
     if not np.all((values >= 0) & (values <= 1)):
         raise ValueError(message)

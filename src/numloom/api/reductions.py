@@ -25,11 +25,13 @@ from numloom.api.elementwise import (
 from numloom.api.elementwise import where as choose
 from numloom.api.manipulation import normal_axes as axes_in_order
 from numloom.api.running import deliver
-from numloom.api.ufunc import NO_VALUE, WHERE, finish, mask_of, node_at, normal_axes
+from numloom.api.ufunc import NO_VALUE, WHERE, check_out, finish, mask_of, node_at, normal_axes
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, wrap
 from numloom.array.views import has_no_number
 from numloom.base.dtypes import BOOL, DTYPES, F32, F64, I64, KINDS, LOW, ROUNDED, code_of, nan_of
+from numloom.base.errors import casting_error
+from numloom.base.given import as_flag
 from numloom.base.integers import as_integer
 from numloom.base.tracebacks import public
 from numloom.graph import build
@@ -176,7 +178,21 @@ _COUNT = Plain(public(_count))
 
 
 def _flag(keepdims: Any) -> bool:
-    return False if keepdims is NO_VALUE else bool(keepdims)
+    return keepdims is not NO_VALUE and as_flag(keepdims)
+
+
+def _truth(keepdims: Any) -> bool:
+    """What `argmax` and `argmin` take anything for."""
+    return keepdims is not NO_VALUE and bool(keepdims)
+
+
+def _freedom(ddof: Any) -> Any:
+    """What is taken from a count: a number."""
+    if isinstance(ddof, (ndarray, np.ndarray, np.generic)) or type(ddof) in (int, float, bool):
+        return ddof
+    if not hasattr(type(ddof), "__float__"):
+        raise TypeError(f"ddof and correction must be numbers, not {type(ddof).__name__}")
+    return float(ddof)
 
 
 def _mask(where: Any) -> Any:
@@ -189,15 +205,15 @@ def _mask(where: Any) -> Any:
 def argmax(a: Any, axis: int | None = None, out: Array | None = None, *, keepdims: Any = False) -> Array:
     """Position of the largest element (the first NaN if there is one) along an axis or of the flattened array."""
     if out is None:
-        return reduce_fast(_ARGMAX, a, axis, keepdims)
-    return _position("argmax", a, axis, out, _flag(keepdims))
+        return reduce_fast(_ARGMAX, a, axis, keepdims if type(keepdims) is bool else _truth(keepdims))
+    return _position("argmax", a, axis, out, _truth(keepdims))
 
 
 def argmin(a: Any, axis: int | None = None, out: Array | None = None, *, keepdims: Any = False) -> Array:
     """Position of the smallest element (the first NaN if there is one) along an axis or of the flattened array."""
     if out is None:
-        return reduce_fast(_ARGMIN, a, axis, keepdims)
-    return _position("argmin", a, axis, out, _flag(keepdims))
+        return reduce_fast(_ARGMIN, a, axis, keepdims if type(keepdims) is bool else _truth(keepdims))
+    return _position("argmin", a, axis, out, _truth(keepdims))
 
 
 @public
@@ -333,7 +349,8 @@ def var(
     -------
     ndarray
     """
-    if dtype is None and out is None and not ddof and where is True and mean is NO_VALUE and correction is NO_VALUE:
+    plain = dtype is None and out is None and type(ddof) is int and not ddof and where is True
+    if plain and mean is NO_VALUE and correction is NO_VALUE:
         return reduce_fast(_VAR, a, axis, keepdims)
     return _any_var(a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
@@ -359,7 +376,8 @@ def std(
     correction: Any = NO_VALUE,
 ) -> Array:
     """The standard deviation over axes; arguments as for `var`."""
-    if dtype is None and out is None and not ddof and where is True and mean is NO_VALUE and correction is NO_VALUE:
+    plain = dtype is None and out is None and type(ddof) is int and not ddof and where is True
+    if plain and mean is NO_VALUE and correction is NO_VALUE:
         return reduce_fast(_STD, a, axis, keepdims)
     return _any_std(a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
@@ -378,7 +396,10 @@ def _deviation(a: Any, axis: Any, dtype: Any = None, *others: Any, **keywords: A
     node = node_at(a)
     code = _mean_code(node.code, dtype)
     if code not in LOW:
-        return build.unary(ELEMENTWISE["sqrt"], _variance(a, axis, dtype, *others, **keywords))
+        root = build.unary(ELEMENTWISE["sqrt"], _variance(a, axis, dtype, *others, **keywords))
+        if KINDS[code] in "iub" and root.shape:  # NumPy cuts numbers, and refuses arrays.
+            raise casting_error("sqrt", "same_kind", root.code, code)
+        return build.cast(root, code) if KINDS[code] in "iub" else root
     variance = _variance(wrap(build.cast(node, F32)), axis, None, *others, **keywords)
     return build.cast(build.unary(ELEMENTWISE["sqrt"], variance), code)
 
@@ -397,6 +418,7 @@ def _variance(
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
+    ddof = _freedom(ddof)
     node = node_at(a)
     keepdims = _flag(keepdims)
     # Where it counts by a mask, NumPy takes axis 0 of arrays without axes.
@@ -404,7 +426,7 @@ def _variance(
     axes = normal(axis, len(node.shape))
     code = _mean_code(node.code, dtype)
     if KINDS[code] in "iub":
-        code = F64
+        return _whole_variance(wrap(node), axes, code, ddof, keepdims, _mask(where), known)
     node = build.cast(node, code)
     real_code = _REAL_CODE.get(code, code)
     # A complex dtype that was asked for stays, though variances are real.
@@ -415,7 +437,8 @@ def _variance(
     if not ddof:
         return build.cast(_reduced(VAR, node, axes, keepdims, real_code), shown)
     squares = _reduced(M2, node, axes, keepdims, F64)
-    rest = count - ddof if count > ddof else 0
+    rest = count - ddof
+    rest = 0 if rest < 0 else rest
     return build.cast(build.binary_scalar(ELEMENTWISE["divide"], squares, float(rest)), shown)
 
 
@@ -442,13 +465,30 @@ def _masked_variance(array: Array, axis: Any, ddof: Any, keepdims: bool, where: 
         # What the mask leaves out may be NaN, which a gradient of 0 does not undo.
         distance = wrap(build.elementwise(WHERE, (mask_of(where), node_of(distance), 0)))
     squares = (distance * distance.conj()).real if KINDS[array.code] == "c" else distance * distance
-    total = add.reduce(squares, axis, None, None, keepdims, NO_VALUE, where)
+    over = None if len(axis) == array.ndim else axis  # Of a mean with more axes all of these.
+    total = add.reduce(squares, over, None, None, keepdims, NO_VALUE, where)
     if where is True:
         count: Any = _extent(node_of(array), build.normalize_axes(axis, array.ndim)) - ddof
-        count = count if count > 0 else 0
+        count = 0 if count < 0 else count
     else:
         count = maximum(wrap(_counted(mask_of(where), node_of(array), axis, keepdims)) - ddof, 0)
-    return build.cast(node_of(divide(total, count)), code)
+    return build.cast(node_of(divide(total, count)), total.code if KINDS[total.code] == "c" else code)
+
+
+def _whole_variance(
+    array: Array, axes: tuple[int, ...], code: int, ddof: Any, keepdims: bool, where: Any, known: Any
+) -> Node:
+    """A variance in a dtype of integers, which NumPy cuts the mean, the squares and the variance to."""
+    dtype = DTYPES[code]
+    count: Any = _extent(node_of(array), axes)
+    if where is not True:
+        count = wrap(_counted(mask_of(where), node_of(array), axes, True))
+    if known is NO_VALUE:
+        known = divide(add.reduce(array, axes, dtype, None, True, NO_VALUE, where), count).astype(dtype)
+    distance = array - known
+    total = add.reduce(distance * distance, axes, dtype, None, keepdims, NO_VALUE, where)
+    left = asarray(count).reshape(total.shape) if where is not True else count
+    return build.cast(node_of(divide(total, maximum(left - ddof, 0))), code)
 
 
 def _mean_code(code: int, dtype: Any) -> int:
@@ -669,7 +709,7 @@ def nanmean(
 
 def _check_inexact(dtype: Any, out: Any) -> None:
     """NumPy's TypeErrors where NaN would go to an integer."""
-    for name, given in (("dtype", dtype), ("out", None if out is None else out.dtype)):
+    for name, given in (("dtype", dtype), ("out", None if out is None else check_out(out).dtype)):
         if given is not None and KINDS[code_of(given)] not in "fc":
             raise TypeError(f"If a is inexact, then {name} must be inexact")
 
@@ -724,7 +764,7 @@ def _nan_variance(
     mask = _numbers_among(array, where)
     result = wrap(_variance(array, axis, dtype, ddof, keepdims, mask, known, correction))
     left = wrap(_counted(node_of(mask), node_of(array), axis, _flag(keepdims)))
-    taken = ddof if correction is NO_VALUE else correction
+    taken = _freedom(ddof if correction is NO_VALUE else correction)
     nothing = result.dtype.type("nan") if result.code in LOW else float("nan")
     return node_of(choose(left > taken, result, nothing))
 

@@ -12,11 +12,12 @@ from numloom.api.calling import traced
 from numloom.api.creation import full_like
 from numloom.api.elementwise import invert, negative
 from numloom.api.manipulation import lines_along, normal_axis
-from numloom.api.ufunc import scan
+from numloom.api.ufunc import check_out, scan
 from numloom.array.convert import asarray, host_numbers
 from numloom.array.ndarray import bind, node_of, store_result, wrap
 from numloom.array.storage import read_only
 from numloom.base.dtypes import BOOL, I64, code_of
+from numloom.base.given import as_name, as_sequence
 from numloom.base.integers import as_integer
 from numloom.engine.routines import call
 from numloom.engine.routines import empty as empty_leaf
@@ -169,9 +170,18 @@ def _positions(kth: Any, extent: int) -> tuple[int, ...]:
     return tuple(result)
 
 
+def _check_selection(kind: Any, order: Any) -> None:
+    """Raise NumPy's errors for ways to partition that there are not."""
+    if order is not None:
+        raise ValueError("Cannot specify order when the array has no fields.")
+    if as_name(kind, "kind") != "introselect":
+        raise ValueError(f"kind must be 'introselect' (got {kind!r})")
+
+
 @traced
 def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Array:
     """A copy in which the elements at positions `kth` are where sorting would put them."""
+    _check_selection(kind, order)
     array, axis = _flat_axis(a, axis)
     if not array.size:
         return array.copy("K")
@@ -192,6 +202,7 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order
 @traced
 def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Array:
     """Positions that would partition."""
+    _check_selection(kind, order)
     array = asarray(a)
     array, axis = _flat_axis(array if array.ndim else array.reshape(1), axis)
     if not array.size:
@@ -224,7 +235,7 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
     ndarray
         int64.
     """
-    arrays = [asarray(key) for key in keys]
+    arrays = [asarray(key) for key in as_sequence(keys, "lexsort needs a sequence of keys")]
     if not arrays:
         raise TypeError("need sequence of keys with len > 0 in lexsort")
     shape = arrays[0].shape
@@ -262,7 +273,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Arra
         raise ValueError(
             "object too small for desired array" if not array.ndim else "object too deep for desired array"
         )
-    if side not in ("left", "right"):
+    if as_name(side, "search side") not in ("left", "right"):
         raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
     if sorter is not None:
         order = asarray(sorter)
@@ -351,6 +362,7 @@ def extract(condition: Any, arr: Any) -> Array:
 
 def scanned(op: str, a: Any, axis: Any, dtype: Any, out: Any, name: str) -> Array:
     """Running `op` along an axis, in the dtype in which NumPy's accumulate runs."""
+    out = None if out is None else check_out(out)
     array, axis = lines_along(asarray(a), axis)
     code = code_of(dtype) if dtype is not None else scan_code(op, array.dtype, out)
     result = scan(array, op, axis, code)
@@ -419,6 +431,7 @@ def _cumulative(op: str, x: Any, axis: Any, dtype: Any, out: Any, initial: bool,
         (axis,) = axis
     if not initial:
         return scanned(op, array, axis, dtype, out, name)
+    out = None if out is None else check_out(out)
     axis = normal_axis(axis, array.ndim)
     body = scanned(op, array, axis, out.dtype if dtype is None and out is not None else dtype, None, name)
     shape = (*body.shape[:axis], body.shape[axis] + 1, *body.shape[axis + 1 :])

@@ -13,6 +13,7 @@ from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.base.dtypes import DTYPES, F64, KINDS, code_of
 from numloom.base.errors import casting_error
+from numloom.base.given import as_name
 from numloom.engine.routines import call
 from numloom.graph import build
 from numloom.ops.elementwise import ELEMENTWISE
@@ -62,9 +63,14 @@ def cov(
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof must be integer")
     if type(m) is ndarray and y is None and fweights is None and aweights is None:
-        given = bool(rowvar), bool(bias), None if ddof is None else int(ddof), None if dtype is None else code_of(dtype)
-        return compose_fast(_COV, given, (m,))
+        ddof, code = None if ddof is None else int(ddof), None if dtype is None else code_of(dtype)
+        return compose_fast(_COV, (bool(rowvar), _is_biased(bias), ddof, code), (m,))
     return _cov(m, y, rowvar, bias, ddof, fweights, aweights, dtype)
+
+
+def _is_biased(bias: Any) -> bool:
+    """Whether sums are divided by the count itself: NumPy compares with 0, which None and () are not."""
+    return bool(bias != 0)
 
 
 def _cov(m: Any, y: Any, rowvar: bool, bias: bool, ddof: int | None, fweights: Any, aweights: Any, dtype: Any) -> Array:
@@ -85,7 +91,7 @@ def _cov(m: Any, y: Any, rowvar: bool, bias: bool, ddof: int | None, fweights: A
         x = concatenate((x, _variables(other, rowvar or single, dtype)), 0)
     if KINDS[code_of(dtype)] in "biu":
         raise casting_error("subtract", "same_kind", F64, code_of(dtype))  # The means that are taken away.
-    ddof = (0 if bias else 1) if ddof is None else ddof
+    ddof = (0 if _is_biased(bias) else 1) if ddof is None else ddof
     weights = _weights(fweights, aweights, x.shape[1])
     if weights is None:
         average = x.mean(1)
@@ -234,7 +240,7 @@ _MODES = {0: "valid", 1: "same", 2: "full"}
 
 
 def _correlated(x: Array, y: Array, mode: Any) -> Array:
-    mode = _MODES.get(mode, mode)
+    mode = as_name(_MODES.get(mode, mode) if type(mode) is int else mode, "mode")
     modes = {"full": x.size + y.size - 1, "same": x.size, "valid": x.size - y.size + 1}
     if mode not in modes:
         raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")

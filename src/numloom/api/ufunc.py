@@ -26,7 +26,8 @@ from numloom.api.description import described
 from numloom.api.extremes import EXTREMES, extreme
 from numloom.api.running import deliver
 from numloom.api.subscripts import apply_at
-from numloom.array.convert import asarray, stands_aside
+from numloom.array.convert import asarray, own_array
+from numloom.array.foreign import stands_aside
 from numloom.array.ndarray import (
     apply2,
     ndarray,
@@ -38,6 +39,7 @@ from numloom.array.storage import broadcast_value, read_only, write
 from numloom.array.views import in_tree
 from numloom.base.dtypes import BOOL, CHARS, DTYPES, F32, I64, ITEMSIZES, KINDS, LOW, code_of
 from numloom.base.errors import casting_error
+from numloom.base.given import as_name
 from numloom.base.wording import no_array
 from numloom.engine.routines import call as call_routine
 from numloom.graph import build
@@ -142,6 +144,20 @@ def value_of(x: Any) -> Any:
 def node_at(x: Any) -> Node:
     """An argument as a value."""
     return node_of(x if type(x) is ndarray else asarray(x))
+
+
+_UNSAID = {
+    "axes": NO_VALUE, "axis": NO_VALUE, "casting": "same_kind", "dtype": None, "initial": NO_VALUE, "keepdims": False,
+    "order": "K", "out": None, "signature": None, "where": True,
+}  # fmt: skip
+
+
+def theirs(function: Any, args: tuple[Any, ...], **options: Any) -> Any:
+    """What NumPy's function gives where an argument answers itself, which NumPy asks.
+
+    What is as it always is stays unsaid: Dask takes neither casting nor order.
+    """
+    return function(*args, **{name: value for name, value in options.items() if value is not _UNSAID[name]})
 
 
 # ---------------------------------------------------------------- loops
@@ -267,14 +283,18 @@ class ufunc(ElementwiseCall):
         sig: Any = None,
     ) -> Any:
         """A call with any arguments."""
-        if any(map(stands_aside, args)):  # A Series, a Dask array: the operation is theirs, and so is the result.
-            options = {"out": out, "dtype": dtype, "signature": signature if sig is None else sig}
-            options = {name: value for name, value in options.items() if value is not None}
-            # What is as it always is stays unsaid: Dask takes neither casting nor order.
-            options |= {} if where is True else {"where": where}
-            options |= {} if casting == "same_kind" else {"casting": casting}
-            options |= {} if order == "K" else {"order": order}
-            return self._numpy(*args, **options)
+        written = out if isinstance(out, tuple) else (out,)
+        if any(map(stands_aside, (*args, *written, where))):  # A Series, a Dask array: operation and result are theirs.
+            signature = signature if sig is None else sig
+            options = {"where": where, "casting": casting, "order": order, "dtype": dtype, "signature": signature}
+            return theirs(self._numpy, args, out=out, **options)
+        if out is ...:  # Never a scalar of NumPy's.
+            found = self._general(args, None, where, casting, order, dtype, subok, signature, sig)
+            several = [own_array(one) if one.is_scalar else one for one in (found if self.nout > 1 else (found,))]
+            return tuple(several) if self.nout > 1 else several[0]
+        as_name(casting, "casting")
+        if not isinstance(subok, (bool, np.bool)):
+            raise TypeError(f"'subok' must be a boolean, not {type(subok).__name__}")
         outs = self._outs(args, out)
         order = named_order(order, "K")
         args = args[: self.nin]
@@ -365,6 +385,9 @@ class ufunc(ElementwiseCall):
                     f"a type-string for {self.__name__}, requires {self.nin} input and {self.nout} output characters"
                 )
             signature = (*inputs, *outputs)
+        if not isinstance(signature, tuple):
+            given = type(signature).__name__
+            raise TypeError(f"the signature object to ufunc must be a string or a tuple, not {given}")
         if len(signature) == 1:
             signature = (None,) * self.nin + tuple(signature) * self.nout
         if len(signature) != self.nargs:
@@ -439,6 +462,9 @@ class ufunc(ElementwiseCall):
             If nothing is left and the function has no identity, or it cannot be reordered.
         """
         self._check_binary("reduce")
+        if stands_aside(array) or stands_aside(out):
+            options = {"axis": axis, "dtype": dtype, "keepdims": keepdims, "initial": initial, "where": where}
+            return theirs(self._numpy.reduce, (array,), out=out, **options)
         out = single(out)
         node = node_at(array)
         axes = normal_axes(axis, len(node.shape))
@@ -579,6 +605,8 @@ class ufunc(ElementwiseCall):
             Where the result goes.
         """
         self._check_binary("accumulate")
+        if stands_aside(array) or stands_aside(out):
+            return theirs(self._numpy.accumulate, (array, axis), dtype=dtype, out=out)
         out = single(out)
         given = asarray(array)
         node = node_of(given)
@@ -626,6 +654,8 @@ class ufunc(ElementwiseCall):
         array([ 6,  4, 10, 18])
         """
         self._check_binary("reduceat")
+        if stands_aside(array) or stands_aside(out):
+            return theirs(self._numpy.reduceat, (array, indices, axis), dtype=dtype, out=out)
         out = single(out)
         node = node_at(array)
         if not node.shape:
@@ -665,10 +695,12 @@ class ufunc(ElementwiseCall):
         """The function of all pairs of elements, as `numpy.ufunc.outer`."""
         if self.nin != 2:
             raise ValueError("outer product only supported for binary functions")
+        if stands_aside(A) or stands_aside(B):
+            return self._numpy.outer(A, B, **options)
         a, b = asarray(A), asarray(B)
         return self(a.reshape(a.shape + (1,) * b.ndim), b, **options)
 
-    def at(self, a: Any, indices: Any, b: Any = None, /) -> None:
+    def at(self, a: Any, indices: Any, b: Any = None, /) -> Any:
         """Apply this function in place at indices, each of repeated ones in turn, as `numpy.ufunc.at`.
 
         The result is the same in every run: equal indices are taken in their order, also on a GPU.
@@ -698,8 +730,11 @@ class ufunc(ElementwiseCall):
         array([3., 0., 3.])
         """
         plain = self.nin == 2 and self.nout == 1 and type(a) is ndarray and a.writeable
-        if not plain or _indexing is None or not _indexing.put(a, indices, b, self._op_def):
-            self._in_place(a, indices, b)
+        if plain and _indexing is not None and _indexing.put(a, indices, b, self._op_def):
+            return None
+        if stands_aside(a) or stands_aside(b):
+            return self._numpy.at(a, indices, *() if b is None else (b,))
+        return self._in_place(a, indices, b)  # type: ignore[func-returns-value]
 
     def _at(self, a: Any, indices: Any, b: Any) -> None:
         """`at` in full."""
@@ -742,7 +777,7 @@ def single(out: Any) -> Any:
         if len(out) != 1:
             raise ValueError("The 'out' tuple must have exactly one entry")
         (out,) = out
-    return None if out is None else check_out(out)
+    return None if out is None or out is ... else check_out(out)
 
 
 def _one_axis(axis: Any, node: Node, method: str) -> int:

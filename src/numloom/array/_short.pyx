@@ -4,7 +4,6 @@
 None where it is not for here.
 """
 
-from cpython.float cimport PyFloat_Check
 from libc.stdint cimport int64_t, intptr_t
 from libc.string cimport memcpy
 
@@ -107,10 +106,7 @@ cdef Py_ssize_t take_list(object items, Py_ssize_t count) except -2:
             whole[count] = False
         elif code == WEAK_INT or code == I64:
             whole[count] = True
-        elif PyFloat_Check(item):  # NumPy's float64
-            number[0] = <double>item
-            whole[count] = False
-        else:
+        else:  # Numbers of other classes may say another one when asked.
             return -1
         listed[count] = number[0]
         count += 1

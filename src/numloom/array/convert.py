@@ -22,6 +22,7 @@ from numloom.array.ndarray import bind, construct, later, ndarray, node_of, view
 from numloom.array.storage import Storage, pin, pin_foreign, unpin
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL, CHARS, DTYPES, ITEMSIZES, LOW, U8, code_of, native
+from numloom.base.integers import is_integer
 from numloom.base.nesting import deeper
 from numloom.base.tracebacks import at_once
 from numloom.base.wording import NOTHING
@@ -181,26 +182,6 @@ def own_array(scalar: Array) -> Array:
     return result
 
 
-def foreign_operand(value: Any) -> Any:
-    """What is no array of ours and no plain number as an operand: a value, a number, or NotImplemented."""
-    if isinstance(value, np.generic):
-        return build.scalar(value.item(), code_of(value.dtype))
-    if isinstance(value, (np.ndarray, list, tuple)) or hasattr(value, "__dlpack__"):
-        return node_of(asarray(value))
-    if (meant := stood_for(value)) is not None:
-        return node_of(meant)
-    if hasattr(value, "__cuda_array_interface__"):
-        return node_of(asarray(value))
-    if hasattr(value, "__array_ufunc__"):
-        return NotImplemented  # Dask's arrays, xarray's and pandas' hold ours: the operation is theirs.
-    if hasattr(value, "__array__"):
-        return node_of(asarray(value))
-    if isinstance(value, (int, float, complex)):
-        plain: Any = type(value).__mro__[-2]
-        return plain(value) if plain in (int, float, complex) else value
-    return NotImplemented
-
-
 def made_like(like: Any, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """What `function` of NumPy makes where ``like=`` names another array's library (NEP 35).
 
@@ -215,22 +196,6 @@ def made_like(like: Any, function: Callable[..., Any], *args: Any, **options: An
     if method is None:
         raise TypeError("The `like` argument must be an array-like that implements the `__array_function__` protocol.")
     return method(like, function, (type(like),), args, options)
-
-
-def stands_aside(x: Any) -> bool:
-    """Whether `x` is an array that may hold ours (Dask's, xarray's, pandas'): the operation is then its own."""
-    return (
-        type(x) is not ndarray
-        and hasattr(x, "__array_ufunc__")
-        and not isinstance(x, (np.ndarray, np.generic))
-        and not hasattr(x, "__dlpack__")
-    )
-
-
-def multiplies_itself(x: Any) -> bool:
-    """Whether products with `x` are its own: it may hold ours, or multiplies and is no array (SciPy's sparse)."""
-    arrays = ("__array__", "__dlpack__", "__numloom_array__", "__cupy_get_ndarray__", "__cuda_array_interface__")
-    return stands_aside(x) or (hasattr(x, "__rmatmul__") and not any(hasattr(x, name) for name in arrays))
 
 
 def from_number(value: Any, code: int = -1) -> Array:
@@ -633,6 +598,11 @@ def to_dlpack(
         If the device or `copy` cannot be had, or read-only memory is asked for without a version.
     """
     where = dlpack_device(array)
+    if stream is not None and not is_integer(stream):
+        raise TypeError(f"stream must be None or an integer, not {type(stream).__name__}")
+    for name, given in (("max_version", max_version), ("dl_device", dl_device)):
+        if given is not None and not (isinstance(given, tuple) and len(given) == 2):
+            raise TypeError(f"{name} must be None or a tuple of two integers, not {given!r}")
     if dl_device is not None and tuple(dl_device) not in (where, (_CPU, 0)):
         raise BufferError(f"cannot export to device {dl_device}: the array lies on {where}")
     to_host = where[0] == _CUDA and dl_device is not None and dl_device[0] == _CPU
@@ -883,7 +853,6 @@ else:
 bind(
     asarray=asarray,
     got=got,
-    foreign_operand=foreign_operand,
     host_array=host_array,
     method___array_interface__=property(array_interface),
     method___cuda_array_interface__=property(cuda_array_interface),

@@ -130,7 +130,7 @@ def fill(array: Any, value: Any) -> None:
 def copy(array: Any, order: str | None = "C") -> Any:
     """A new array with the same values; but small ones of the host are copied when one of the two is written."""
     storage = storage_of(array)
-    order = "C" if order is None else order
+    order = "C" if order is None else order if order == "C" or order == "K" else named_order(order, "C")
     flat = order == "C" or (order == "K" and in_c_order(array._shape, array._strides, ITEMSIZES[array.code]))
     # In trees, the same values until one of both is written: a gradient follows them.
     if cython.compiled and flat and array._shape and not storage.pins and not register.trees:

@@ -144,10 +144,10 @@ class ndarray:
         return apply2(REMAINDER, other, self)
 
     def __divmod__(self, other: Any) -> Any:
-        return apply2(FLOOR_DIVIDE, self, other), apply2(REMAINDER, self, other)
+        return _bound["divided"](self, other)
 
     def __rdivmod__(self, other: Any) -> Any:
-        return apply2(FLOOR_DIVIDE, other, self), apply2(REMAINDER, other, self)
+        return _bound["divided"](other, self)
 
     def __pow__(self, other: Any, modulus: Any = None) -> Any:
         if modulus is not None:
@@ -264,7 +264,7 @@ class ndarray:
         return apply_inplace(RIGHT_SHIFT, self, other)
 
     def __imatmul__(self, other: Any) -> Any:
-        result = _bound["matmul"](self, to_write(other))
+        result = NotImplemented if _bound["answers"](other) else _bound["matmul"](self, to_write(other))
         if result is NotImplemented:
             return _bound["foreign_in_place"]("matmul", self, other)
         return store_result(self, result, "matmul")
@@ -309,7 +309,8 @@ class ndarray:
         return _bound["iterate"](self)  # type: ignore[no-any-return]
 
     def __contains__(self, item: Any) -> bool:
-        return bool((self == item).any())
+        found = self == item
+        return bool(found.any() if type(found) is ndarray else found)  # type: ignore[attr-defined]
 
     def get(self, stream: Any = None, order: Any = "K", out: Any = None, blocking: bool = True) -> Any:
         """The values as a NumPy array (a copy), in the same memory order unless another is asked for; waits."""
@@ -407,6 +408,10 @@ class ndarray:
     def shape(self, value: Any) -> None:
         _bound["set_shape"](self, value)
 
+    @shape.deleter
+    def shape(self) -> None:
+        raise AttributeError("Cannot delete array shape")
+
     @property
     def strides(self) -> tuple[int, ...]:
         """Bytes from one element to the next along each axis."""
@@ -420,6 +425,10 @@ class ndarray:
     @dtype.setter
     def dtype(self, value: Any) -> None:
         _bound["set_dtype"](self, value)
+
+    @dtype.deleter
+    def dtype(self) -> None:
+        raise AttributeError("Cannot delete array dtype")
 
     @property
     def ndim(self) -> int:
@@ -770,7 +779,7 @@ def _apply2_other(op_def: Any, x: Any, y: Any) -> Any:
     """`apply2` where one operand is no array of ours."""
     node = record2(op_def, x, y)
     if node is NotImplemented:
-        return node
+        return _bound["answered"](op_def.name, x, y)
     result = wrap(node)
     if pinned(x) or pinned(y):
         after_record(node, now=True)
@@ -854,6 +863,8 @@ def apply_inplace(op_def: Any, target: Any, other: Any) -> Any:
             if node.code == target.code:
                 write(storage_of(target), target.code, target.offset, target._shape, target._strides, node)
                 return target
+    elif type(other) is not float and type(other) is not int and not target.is_scalar and _bound["answers"](other):
+        return _bound["foreign_in_place"](op_def.name, target, other)
     try:
         result = _bound["operator_power"](target, other) if op_def is POWER else apply2(op_def, target, other)
     except ValueError:

@@ -61,6 +61,8 @@ def array2string(
     """
     settings = np.get_printoptions()
     threshold = settings["threshold"] if threshold is None else int(threshold) if is_integer(threshold) else threshold
+    if not isinstance(threshold, (int, float, np.number)):
+        raise TypeError(f"threshold must be a number, not {type(threshold).__name__}")
     edge = settings["edgeitems"] if edgeitems is None else edgeitems
     options: dict[str, Any] = {
         "max_line_width": max_line_width, "precision": precision, "suppress_small": suppress_small,
@@ -89,7 +91,8 @@ def array_repr(
 ) -> str:
     """``array(...)``, as NumPy prints it."""
     if type(arr) is not ndarray:
-        return np.array_repr(np.asarray(arr), max_line_width, precision, suppress_small)
+        arr = arr if isinstance(arr, (np.ndarray, np.generic)) else np.asarray(arr)
+        return np.array_repr(arr, max_line_width, precision, suppress_small)
     arr = constant_of(arr)
     settings = np.get_printoptions()
     edge = settings["edgeitems"]

@@ -6,6 +6,7 @@ caller says; they come back in `Advanced` untouched.
 
 from __future__ import annotations
 
+from operator import index as as_integer
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -321,7 +322,7 @@ def subscript(
             ellipsis_at = len(parsed)
             parsed.append(("ellipsis", None))
         elif kind not in (bool, np.bool_) and not hasattr(item, "ndim") and hasattr(item, "__index__"):
-            parsed.append(("int", item.__index__()))
+            parsed.append(("int", int.__index__(as_integer(item))))  # Of an integer that is a number of its own.
             used += 1
         else:
             axis = used if ellipsis_at < 0 else len(shape) - sum(map(axes_taken, items[number:]))

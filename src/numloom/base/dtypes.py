@@ -105,6 +105,12 @@ def resolved(dtype: Any) -> np.dtype[Any]:
     """NumPy's dtype of anything that it takes as one, also of a class of `numpy.dtypes`, which it takes for objects."""
     if hasattr(dtype, "ndim") and not isinstance(dtype, (type, np.dtype)):
         raise TypeError("Cannot construct a dtype from an array")
+    if (
+        isinstance(dtype, dict)
+        and not {"names", "formats"} <= dtype.keys()
+        and not all(isinstance(field, tuple) for field in dtype.values())
+    ):
+        raise TypeError(f"a dict is a dtype by its names and formats, not {dtype!r}")
     of_numpy = isinstance(dtype, type) and issubclass(dtype, np.dtype) and dtype is not np.dtype
     return dtype() if of_numpy else np.dtype(dtype)
 
@@ -146,7 +152,10 @@ def kind_of(dtype: np.dtype[Any]) -> str:
 
 def limits_of(dtype: Any) -> Any:
     """`numpy.finfo` of a floating dtype, or that of ml_dtypes."""
-    resolved = np.dtype(dtype)
+    try:
+        resolved = np.dtype(dtype)
+    except TypeError:
+        return np.finfo(dtype)  # Of a number, or NumPy's error.
     if _CODES.get(resolved) in LOW:
         return ml_dtypes.finfo(resolved)  # type: ignore[no-untyped-call]
     return np.finfo(resolved)

@@ -17,6 +17,7 @@ from numloom.api.ufunc import check_out, store
 from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of, wrap
 from numloom.base.dtypes import C64, C128, F16, F32, F64, ITEMSIZES, KINDS, ROUNDED
+from numloom.base.given import as_sequence
 from numloom.base.integers import as_integer
 from numloom.engine.routines import call as call_routine
 from numloom.graph import build
@@ -35,7 +36,7 @@ def swapped(norm: Any) -> str:
     """The norm that scales the inverse as `norm` scales the transform, and the other way round."""
     try:
         return _SWAPPED[norm]
-    except KeyError:
+    except (KeyError, TypeError):
         raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".') from None
 
 
@@ -148,6 +149,9 @@ def _any_several(a: Any, kind: str, s: Any, axes: Any, forward: bool, norm: Any,
     array = asarray(a)
     shape = array.shape
     given = s is not None
+    s = None if s is None else as_sequence(s, "s must be a sequence of integers")
+    if axes is not None:
+        axes = [as_integer(axis) for axis in as_sequence(axes, "axes must be a sequence of integers")]
     lengths = list(s) if given else list(shape) if axes is None else [shape[axis] for axis in axes]
     if axes is None:
         if given:

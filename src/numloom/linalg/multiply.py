@@ -13,6 +13,7 @@ from numloom.api.manipulation import atleast_2d, broadcast_to
 from numloom.api.matrices import eye
 from numloom.api.products import dot
 from numloom.array.convert import asarray
+from numloom.base.given import as_sequence
 from numloom.base.integers import as_integer
 from numloom.linalg.arguments import square_matrices
 from numloom.linalg.equations import inv
@@ -128,7 +129,7 @@ def multi_dot(arrays: Any, *, out: Array | None = None) -> Array:
     -----
     The order is found by dynamic programming (Cormen et al., Introduction to Algorithms, section 15.2).
     """
-    if len(arrays) < 2:
+    if len(as_sequence(arrays, "multi_dot takes a sequence of matrices")) < 2:
         raise ValueError("Expecting at least two arrays.")
     if len(arrays) == 2:
         return dot(arrays[0], arrays[1], out=out)

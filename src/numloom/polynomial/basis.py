@@ -29,7 +29,7 @@ from numloom.array.ndarray import ndarray
 from numloom.array.views import constant_of, in_tree
 from numloom.base.dtypes import limits_of
 from numloom.polynomial.fitting import check_data, data_of, fit, warn_of_rank
-from numloom.polynomial.polyutils import on_host, points_of
+from numloom.polynomial.polyutils import check_steps, on_host, points_of
 
 Array = Any
 Recurrence = Callable[[int], tuple[float, float, float]]
@@ -146,6 +146,7 @@ class Basis:
 
     def power(self, c: Any, pow: int, maxpower: int | None = 16) -> Array:
         """Coefficients of a power of a series; ValueError if it is above `maxpower`."""
+        check_steps(pow, "the power of a polynomial")
         return delivered(self.twin("pow")(on_host(c), pow, maxpower))
 
     def trim(self, c: Any, tol: float = 0) -> Array:

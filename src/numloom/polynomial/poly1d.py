@@ -22,7 +22,7 @@ from numloom.base.dtypes import code_of, limits_of, native
 from numloom.graph.build import known
 from numloom.polynomial.basis import delivered
 from numloom.polynomial.fitting import check_data, data_of, fit, warn_of_rank
-from numloom.polynomial.polyutils import on_host
+from numloom.polynomial.polyutils import check_steps, on_host
 
 Array = Any
 
@@ -206,6 +206,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     times = int(m)
     if times < 0:
         raise ValueError("Order of integral must be positive (see polyder)")
+    check_steps(times, "the order of an integral")
     constants = zeros(times) if k is None else _vector(k)
     if len(constants) == 1 and times > 1:
         constants = constants[0] * zeros(times, constants.dtype) + constants[0]
@@ -262,6 +263,8 @@ def _polyval(p: Any, x: Any) -> Any:
         if host.ndim == 1 and host.dtype.kind in "biufc":
             # What the host knows is not looked at, so the call can be replayed.
             coefficients = [wrap(known(number, code_of(native(host.dtype)))) for number in host.tolist()]
+        elif host.dtype.kind not in "biufcO":
+            coefficients = asarray(coefficients)  # Which says what is wrong.
     if not isinstance(coefficients, list):
         coefficients = asarray(coefficients)
     if isinstance(x, poly1d):
@@ -561,6 +564,7 @@ class poly1d:
     def __pow__(self, val: Any) -> Any:
         if not _is_number(val) or int(val) != val or val < 0:
             raise ValueError("Power to non-negative integers only.")
+        check_steps(val, "the power of a polynomial")
         result: Any = asarray([1])
         for _ in range(val):  # which refuses 3.0, as NumPy does
             result = polymul(self._coeffs, result)

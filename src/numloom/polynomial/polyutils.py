@@ -21,6 +21,22 @@ Array = Any
 _TWIN = np.polynomial.polyutils
 
 
+MOST_STEPS = 1 << 24
+"""Factors of a power, and integrals of one another, at most: they are taken one by one."""
+
+
+def check_steps(count: Any, what: str) -> None:
+    """Refuse more steps than anybody waits for, where NumPy has no end.
+
+    Raises
+    ------
+    ValueError
+        Of more.
+    """
+    if isinstance(count, (int, float, np.number)) and count > MOST_STEPS:
+        raise ValueError(f"{what} is at most {MOST_STEPS:,}, got {count}")
+
+
 def on_host(value: Any, depth: int = 0) -> Any:
     """An array of ours as NumPy's (lists of arrays item by item), everything else as it is."""
     if type(value) is ndarray:
@@ -172,4 +188,4 @@ def format_float(x: Any, parens: bool = False) -> str:
     return _TWIN.format_float(value, parens)
 
 
-__all__ = ["as_series", "format_float", "getdomain", "mapdomain", "mapparms", "trimcoef", "trimseq"]
+__all__ = ["as_series", "check_steps", "format_float", "getdomain", "mapdomain", "mapparms", "trimcoef", "trimseq"]

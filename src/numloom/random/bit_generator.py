@@ -32,6 +32,14 @@ _WORD = 1 << 64
 _JUMP = 1 << 48
 
 
+def _entropy(seed: Any) -> np.random.SeedSequence:
+    """The sequence of a seed; a TypeError of what is none."""
+    try:
+        return SeedSequence(seed)
+    except TypeError:
+        raise TypeError(f"SeedSequence expects int or sequence of ints for entropy not {seed!r}") from None
+
+
 class BitGenerator:
     """What bit generators share: a seed, a lock and children. `Philox` is the one that numloom has.
 
@@ -54,7 +62,7 @@ class BitGenerator:
     def __init__(self, seed: Any = None) -> None:
         if type(self) is BitGenerator:
             raise NotImplementedError("BitGenerator is a base class and cannot be instantized")
-        self.seed_seq = seed if hasattr(seed, "generate_state") else SeedSequence(host_numbers(seed))
+        self.seed_seq = seed if hasattr(seed, "generate_state") else _entropy(host_numbers(seed))
         self.lock = lock()
 
     def spawn(self, n_children: int) -> list[Any]:
@@ -67,7 +75,7 @@ class BitGenerator:
         """
         if not hasattr(self.seed_seq, "spawn"):
             raise TypeError("The underlying SeedSequence does not implement spawning.")
-        children = [type(self)(child) for child in self.seed_seq.spawn(n_children)]
+        children = [type(self)(child) for child in self.seed_seq.spawn(as_integer(n_children))]
         for child in children:
             child.set_in = self.set_in  # What spawns gives other ones the next time, unless it starts anew itself.
         return children

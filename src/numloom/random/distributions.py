@@ -555,9 +555,9 @@ class Distributions:
         matrix = cov.get() if isinstance(cov, ndarray) else np.asarray(cov)
         if "c" in (centre.dtype.kind, matrix.dtype.kind):
             raise TypeError("mean and cov must not be complex")
-        centre, matrix = real(centre), matrix.astype(np.float64)
         if centre.ndim != 1:
             raise ValueError("mean must be 1 dimensional")
+        centre, matrix = real(centre), matrix.astype(np.float64)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
             raise ValueError("cov must be 2 dimensional and square")
         if centre.shape[0] != matrix.shape[0]:
@@ -615,7 +615,7 @@ def vector(values: Any) -> Parameter:
     found = real(values if isinstance(values, ndarray) else np.asarray(values))
     if np.ndim(found) != 1:
         if not np.ndim(found):
-            raise TypeError(f"object of type {type(values).__name__!r} has no len()")
+            raise TypeError(f"expected a sequence of parameters, not one {type(values).__name__}")
         raise ValueError("expected parameters along one axis")
     return found
 

@@ -16,7 +16,7 @@ from numloom.api.conditions import raised_where
 from numloom.api.elementwise import signbit
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
-from numloom.base.dtypes import KINDS
+from numloom.base.dtypes import DTYPES, KINDS
 from numloom.base.integers import as_shape
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes
@@ -40,6 +40,7 @@ def real(value: Any) -> Parameter:
     host = np.asarray(value)
     if host.dtype.kind == "c":
         raise TypeError(f"a parameter of a distribution must be real, got {value!r}")
+    _refuse_others(host, "float64")
     return host.astype(np.float64) if host.ndim else float(host.item())
 
 
@@ -55,12 +56,19 @@ def whole(value: Any) -> Parameter:
     host = np.asarray(value)
     if host.dtype.kind == "c":
         raise TypeError(f"a count must be real, got {value!r}")
+    _refuse_others(host, "int64")
     if host.ndim:
         return host.astype(np.int64)
     number = int(host.item())
     if not -(1 << 63) <= number < 1 << 63:
         raise OverflowError("Python int too large to convert to C long")
     return number
+
+
+def _refuse_others(host: np.ndarray[Any, Any], wanted: str) -> None:
+    """Raise NumPy's TypeError for arrays of dates, text and objects, whose bytes would pass for numbers."""
+    if host.ndim and host.dtype.kind not in "biuf" and host.dtype not in DTYPES:
+        raise TypeError(f"Cannot cast array data from {host.dtype!r} to dtype({wanted!r}) according to the rule 'safe'")
 
 
 def refuse(value: Parameter, bad: Any, message: str, error: type[Exception] = ValueError) -> Parameter:
