@@ -1,14 +1,16 @@
-# The usual tasks. `make` lists them; PYTHON, JOBS and TESTS may be given, as in `make test TESTS=tests/api`.
+# The usual tasks. `make` lists them; PYTHON, JOBS, TESTS and MINUTES may be given, as in `make test TESTS=tests/api`.
 PYTHON ?= python
 JOBS ?= 2
 TESTS ?= tests
+MINUTES ?= 10
 
-.PHONY: help build test soak gpu gpu-all gpu-1 gpu-2 doctest check ci lint format docs wheel clean
+.PHONY: help build test soak soak-tests gpu gpu-all gpu-1 gpu-2 doctest check ci lint format docs wheel clean
 
 help:
 	@echo "make build    compile the core beside its sources (about 5 minutes the first time)"
 	@echo "make test     run tests: TESTS=tests/api, JOBS=4"
-	@echo "make soak     every test with every parameter, kernels as users get them, many more random programs (hours; build/soak.md)"
+	@echo "make soak     random faults on random programs, and a table of what was lost: MINUTES=10"
+	@echo "make soak-tests  every test with every parameter, kernels as users get them (hours; build/soak-tests.md)"
 	@echo "make gpu      what launches kernels, on a GPU, of many parameters a quarter (about 5 minutes with JOBS=14)"
 	@echo "make gpu-all  the whole suite on a GPU, in two halves (make gpu-1, make gpu-2)"
 	@echo "make doctest  run the examples of docstrings"
@@ -27,7 +29,10 @@ test:
 	$(PYTHON) -m pytest -n $(JOBS) -q $(TESTS)
 
 soak:
-	$(PYTHON) tools/soak.py -n $(JOBS) $(TESTS)
+	$(PYTHON) tools/soak.py --minutes $(MINUTES) --jobs $(JOBS)
+
+soak-tests:
+	$(PYTHON) tools/soak_tests.py -n $(JOBS) $(TESTS)
 
 gpu:
 	$(PYTHON) -m pytest -n $(JOBS) -q --device cuda --launching --part=4 $(TESTS)

@@ -132,9 +132,11 @@ def stand_in() -> Iterator[Any]:
     hidden = Hidden()
     outer, aside = registry._devices.get("stand-in"), f"stand-in around {hidden.base:#x}"
 
-    def interpret_here(program: Any, pointers: Any, params: Any, offsets: Any, where: Any, places: Any) -> None:
+    def interpret_here(
+        program: Any, pointers: Any, params: Any, offsets: Any, where: Any, places: Any, later: Any
+    ) -> None:
         if gpu_of(where) is not device:
-            return interpret(program, pointers, params, offsets, where, places)
+            return interpret(program, pointers, params, offsets, where, places, later)
         for pointer in pointers:
             # What is shifted is read from a place before its first element.
             assert hidden.base - SHIFTED <= pointer < hidden.base + ROOM, "a kernel was given host memory"

@@ -20,7 +20,8 @@ SLOWEST = 20
 KEY = "processor seconds"
 CURE = (
     "Find out which of its tests reach what others reach (python tools/reach) and make them one, or less of each; what "
-    "only differs in a number belongs to `make soak`. If all are needed, take the seconds from another folder's line."
+    "only differs in a number belongs to `make soak-tests`. If all are needed, take the seconds from another folder's "
+    "line."
 )
 
 

@@ -3,7 +3,7 @@
 Most of the suite's time was GCC's at ``-O3``, which takes three to four times as long as ``-O1``. What a kernel's text
 says is tested at any level, and bits must not depend on it; what may break above ``-O1`` alone, loops of vectors
 foremost, shows in one text in `SAMPLE` (which ones follows from the texts alone), and in tests that are about that,
-which have the mark ``optimized``. Without the option, as in ``make soak``, all are compiled as users get them.
+which have the mark ``optimized``. Without the option, as in ``make soak-tests``, all are compiled as users get them.
 """
 
 from __future__ import annotations

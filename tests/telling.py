@@ -1,7 +1,7 @@
 """Parameters that CI leaves out (``--telling``): others of the same test reach all that they do.
 
 ``soak.txt`` names them, and is written by ``python tools/reach`` from what each test was seen to reach. A parameter
-that it does not name runs, so a new one does. Without the option, as in ``make soak``, all run.
+that it does not name runs, so a new one does. Without the option, as in ``make soak-tests``, all run.
 """
 
 from __future__ import annotations

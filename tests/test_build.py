@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -67,9 +69,16 @@ def test_no_build_has_flags_of_its_own():
 
 
 def test_a_wheel_that_lacks_something_is_refused(tmp_path):
-    whole = ["numloom/py.typed", "numloom/emit/include/core.hpp", "numloom/base/tracebacks.h"]
+    licence = "numloom-0.2.0.dist-info/licenses/LICENSE"
+    whole = ["numloom/py.typed", "numloom/emit/include/core.hpp", "numloom/base/tracebacks.h", licence]
     core = "numloom/array/ndarray.cpython-311-x86_64-linux-gnu.so"
-    for names, lacks in ((whole + [core], ""), (whole, "the compiled core"), ([*whole[1:], core], "numloom/py.typed")):
+    for names, lacks in (
+        (whole + [core], ""),
+        (whole, "the compiled core"),
+        ([*whole[1:], core], "numloom/py.typed"),
+        ([*whole[:-1], core], "LICENSE"),
+        ([*whole, core, "numloom.libs/libgomp-a34b3233.so.1.0.0"], "a licence of libgomp"),
+    ):
         wheel = tmp_path / "numloom.whl"
         with zipfile.ZipFile(wheel, "w") as file:
             for name in names:
@@ -77,6 +86,21 @@ def test_a_wheel_that_lacks_something_is_refused(tmp_path):
         command = [sys.executable, str(TOOLS / "build_wheel.py"), "--check", str(wheel)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
         assert done.returncode == bool(lacks) and lacks in done.stderr
+
+
+def test_modules_need_no_library_that_a_wheel_would_bundle():
+    """What they need is there on every system of a manylinux wheel; another one would come with a licence."""
+    if shutil.which("readelf") is None:
+        pytest.skip("no readelf")
+    modules = sorted((ROOT / "src" / "numloom").rglob("*.so"))
+    if not modules:
+        pytest.skip("the core is not compiled")
+    told = subprocess.run(["readelf", "-d", *modules], capture_output=True, text=True, check=True).stdout
+    needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", told))
+    assert needed <= {
+        "libc.so.6", "libm.so.6", "libpthread.so.0", "libstdc++.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2",
+        "ld-linux-aarch64.so.1",
+    }  # fmt: skip
 
 
 def test_every_module_includes_what_cuts_tracebacks():

@@ -166,3 +166,30 @@ def test_the_documentation_has_the_same_layers() -> None:
     assert told.pop("__init__.py") == LAYERS[FRONT_DOOR]
     there = {path.name for path in PACKAGE.iterdir() if path.is_dir() and any(path.rglob("*.py"))}
     assert told == {folder: layer for folder, layer in LAYERS.items() if folder in there}
+
+
+ABSTRACT = {
+    "PathLike",
+    "Sequence",
+    "Mapping",
+    "Iterable",
+    "Iterator",
+    "Callable",
+    "Hashable",
+    "Number",
+    "Integral",
+    "Real",
+}
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if path.with_suffix(".pxd").exists()], ids=dotted)
+def test_compiled_modules_ask_abstract_classes_alone(path: Path) -> None:
+    """Such a class answers by lines of Python, which Ctrl-C may end; among others Cython 3.3 takes that for a yes."""
+    for node in ast.walk(tree_of(path)):
+        if (
+            isinstance(node, ast.Call)
+            and ast.unparse(node.func) == "isinstance"
+            and isinstance(node.args[1], ast.Tuple)
+        ):
+            names = {ast.unparse(each).rpartition(".")[2] for each in node.args[1].elts}
+            assert not names & ABSTRACT, f"line {node.lineno}: {ast.unparse(node)}"

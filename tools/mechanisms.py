@@ -41,7 +41,7 @@ KINDS = {
     WEAK: "what somebody else holds",
     OTHER: "see below",
 }
-WEAKS = {"WeakKeyDictionary", "WeakValueDictionary", "WeakSet"}
+WEAKS = {"WeakKeyDictionary", "WeakValueDictionary", "WeakValues", "WeakSet"}
 CONTAINERS = {"dict", "set", "list", "OrderedDict", "defaultdict", "deque"}
 STORES = {"setdefault", "add", "append", "appendleft", "update", "insert", "extend"}
 """Methods that put something into a table."""

@@ -2,8 +2,8 @@
 
 Changes (`mutations.py`) are chosen by chance and tried one by one in a copy of the tree, each with the tests that stand
 near the changed file, then with those of the room (the folder that mirrors it) that name the changed function, with
-random programs and calls again, all of the room, and at last with more parameters of these. What only ``make soak``
-runs is left out: a change that it alone notices survives. A test that fails catches the change, as do a crash and a
+random programs and calls again, all of the room, and at last with more parameters of these. What ``make soak-tests``
+alone runs is left out: a change that it notices survives. A test that fails catches the change, as do a crash and a
 run without end. A module that others are not compiled against runs uncompiled; others are compiled anew, without
 optimisation. Where a header of kernels is changed there are no loops that were built before.
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
+
+import pytest
 
 from numloom.base import later
 
@@ -79,3 +82,28 @@ assert type(nl.polyfit) is type(fft) is type(nl.kernel)
 assert all(hasattr(f, "__wrapped__") or hasattr(f, "is_door") for f in (fft, nl.polyfit)), "not as users call it"
 """
     modules_after(program)
+
+
+@pytest.mark.parametrize(
+    ("said", "error"),
+    [
+        ("libx.so: failed to map segment from shared object", MemoryError),
+        ("libx.so: cannot allocate memory in static TLS block", MemoryError),
+        ("No module named 'x'", ImportError),
+    ],
+)
+def test_a_module_for_which_there_is_no_memory_is_a_memory_error(said, error, monkeypatch, tmp_path):
+    broken = f"""
+try:
+    raise ImportError({said!r})
+except ImportError as error:
+    raise ImportError("broken") from error
+"""
+    (tmp_path / "too_large_now.py").write_text(broken)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(error, match="broken"):
+        later.load("too_large_now")
+    (tmp_path / "too_large_now.py").write_text("number = 12345\n")
+    importlib.invalidate_caches()
+    assert later.load("too_large_now").number == 12345
+    del sys.modules["too_large_now"]

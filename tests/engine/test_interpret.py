@@ -180,3 +180,31 @@ def test_casts_do_not_depend_on_the_place() -> None:
     got = run_interpreted(Case(program, [values, np.zeros(37, "i2")], [0, 0]))
     assert got is not None
     assert len(set(got.memory[1].tolist())) == 1
+
+
+@pytest.mark.skipif(registry.current().discrete, reason="only the host interprets")
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_what_ends_a_store_in_place_has_stored_nothing(error: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else what is stored when somebody looks again would be computed from what was stored."""
+    host = np.arange(float(3 * interpret.BLOCK // 8))
+    calls = 0
+    apply = interpret.apply
+
+    def failing(*args: object) -> object:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise error
+        return apply(*args)  # type: ignore[arg-type]
+
+    with nl.config(cpu_compile="never", unplanned=0):
+        x = nl.asarray(host.copy())
+        x[1:] *= 2
+        monkeypatch.setattr(interpret, "apply", failing)
+        if error is MemoryError:  # It is done block by block then.
+            nl.evaluate(x)
+        else:
+            with pytest.raises(error):
+                nl.evaluate(x)
+        host[1:] *= 2
+        assert (x.get() == host).all()

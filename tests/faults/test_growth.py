@@ -1,6 +1,6 @@
 """What a process has of the system while it meets kernel after kernel: the same after many as after some.
 
-``NUMLOOM_TEST_KERNELS`` is how many it meets (``make soak``: 20,000, and a quarter as many programs).
+``NUMLOOM_TEST_KERNELS`` is how many it meets (``make soak-tests``: 20,000, and a quarter as many programs).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
+from grown import MANY, grown
 
 import numloom as np
 from numloom.device import registry
@@ -22,8 +23,6 @@ from numloom.device.cpu.libraries import close_idle
 
 SCRIPT = Path(__file__).with_name("growing.py")
 KERNELS = int(os.environ.get("NUMLOOM_TEST_KERNELS", "48"))
-MANY = 2048
-"""Kernels from which on memory is looked at, too: tables that are bounded have filled by then."""
 
 pytestmark = [
     pytest.mark.skipif(not any(candidates()), reason="no C++ compiler"),
@@ -42,12 +41,7 @@ def test_a_process_stays_as_large(kind: str, share: int) -> None:
     assert found.returncode == 0, found.stdout[-1000:] + found.stderr[-2000:]
     lines = [[int(word) for word in line.split()] for line in found.stdout.splitlines()]
     assert len(lines) >= 8
-    half = len(lines) // 2
-    for place, most in ((1, 5 * 2 * room), (3, 2), (4, 1)):
-        earlier, later = ([line[place] for line in part] for part in (lines[:half], lines[half:]))
-        assert max(later) <= max(earlier) + most, found.stdout
-    if not few:
-        assert max(line[2] for line in lines[half:]) <= max(line[2] for line in lines[:half]) + 30_000, found.stdout
+    assert not grown(lines, room, memory=not few), found.stdout
 
 
 @pytest.fixture

@@ -3,7 +3,8 @@
 The tree is copied and built by clang so that every edge of the compiled core counts when it is gone along
 (``-fsanitize-coverage=inline-8bit-counters``); lines of Python are heard of through the interpreter. For each test
 function the parameters are put in order by what they add for their time. Those that add nothing to the ones before them
-are left out of CI: they stand in ``tests/soak.txt`` and run in ``make soak``. Only functions that ran are written anew.
+are left out of CI: they stand in ``tests/soak.txt`` and run in ``make soak-tests``. Only functions that ran are written
+anew.
 
 An hour on two cores for the whole suite. ``--results FOLDER`` keeps what was measured, or reads it again where nothing
 is to be run (``--read``).

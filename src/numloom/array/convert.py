@@ -19,7 +19,7 @@ from numloom.array.asked import NO_ARRAY, asked_for_arrays
 from numloom.array.devices import another, device_at, is_asked_by_us, made_on, moved
 from numloom.array.hostcopy import host_copy
 from numloom.array.ndarray import bind, construct, later, ndarray, node_of, view_of, wrap
-from numloom.array.storage import Storage, pin, pin_foreign, unpin
+from numloom.array.storage import Exported, Storage, pin, pin_foreign
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL, CHARS, DTYPES, ITEMSIZES, LOW, U8, code_of, native
 from numloom.base.integers import is_integer
@@ -389,20 +389,6 @@ def unpickle(host: Any) -> Array:
 # ---------------------------------------------------------------- shared memory
 
 
-class _Exported:
-    """Keeps the memory of an array pinned; unpinned when the last user lets go."""
-
-    __slots__ = ("storage",)
-
-    def __init__(self, storage: Storage) -> None:
-        pin(storage)
-        self.storage = storage
-
-    def __del__(self) -> None:
-        if hasattr(self, "storage"):
-            unpin(self.storage)
-
-
 def _may_write(array: Array) -> bool:
     """Whether others may write where an array lies: as NumPy's arrays of scalars, those of elements have own memory."""
     return bool(array.writeable or array.is_scalar)
@@ -411,7 +397,7 @@ def _may_write(array: Array) -> bool:
 def exported_on_host(array: Array) -> Host:
     """The array's own memory as a NumPy array, pinned while that lives; for devices that are the host."""
     storage = array.storage
-    owner = _Exported(storage)
+    owner = Exported(storage)
     dtype = DTYPES[array.code]
     view = look.lend(registry.current(), storage.value.buffer, array.offset, array._shape, array._strides, dtype, owner)
     if not _may_write(array):
@@ -722,18 +708,19 @@ class _Consumed:
     """A DLPack tensor taken over from its capsule; given back when the last user lets go."""
 
     def __init__(self, capsule: Any) -> None:
+        self.address = 0  # It is not ours yet.
         name, self.managed = _managed(capsule)
         versioned = name == b"dltensor_versioned"
         if versioned and self.managed.major > _VERSION[0]:
             # The capsule keeps the memory, whose further layout nobody here knows.
-            del self.managed
             raise BufferError("the array was exported by a newer DLPack than version 1")
         self.read_only = versioned and bool(self.managed.flags & _READ_ONLY)
-        self.address = _capsule_pointer(capsule, name)
+        address = _capsule_pointer(capsule, name)
         _capsule_rename(capsule, _USED[name])
+        self.address = address
 
     def __del__(self) -> None:
-        if getattr(self, "managed", None) is not None and self.managed.deleter:
+        if getattr(self, "address", 0) and self.managed.deleter:
             _DELETER(self.managed.deleter)(self.address)
 
 

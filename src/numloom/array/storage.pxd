@@ -45,4 +45,9 @@ cdef Node _written(Storage storage, Node value, int code, Py_ssize_t offset, tup
 cpdef Node materialize(Storage storage)
 @cython.locals(value=Node, own=Node)
 cpdef Node pin(Storage storage)
-cpdef object unpin(Storage storage)
+cpdef void unpin(Storage storage) noexcept
+
+
+@cython.final
+cdef class Exported:
+    cdef readonly Storage storage

@@ -69,7 +69,8 @@ class Storage:
     era: int
 
     def __dealloc__(self) -> None:
-        unhold(self.value)
+        if self.value is not None:
+            unhold(self.value)
 
     if not cython.compiled:
         __del__ = __dealloc__
@@ -418,6 +419,28 @@ def pin_foreign(storage: Storage) -> None:
 def unpin(storage: Storage) -> None:
     """One export of the memory's address is gone."""
     storage.pins -= 1
+
+
+@cython.no_gc
+@cython.cclass
+class Exported:
+    """Keeps the memory of an array pinned as long as it is there; its end is compiled code, where no Ctrl-C is lost."""
+
+    __slots__ = ("storage",)
+
+    storage: Storage | None
+
+    def __init__(self, storage: Storage) -> None:
+        self.storage = None
+        pin(storage)
+        self.storage = storage
+
+    def __dealloc__(self) -> None:
+        if self.storage is not None:
+            unpin(self.storage)
+
+    if not cython.compiled:
+        __del__ = __dealloc__
 
 
 _ELEMENT = (

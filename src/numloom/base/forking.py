@@ -38,7 +38,7 @@ _passes: list[int] = []  # the thread that forks, once for each time that its fo
 
 def held(lock: Lock, rank: int = INNERMOST) -> Any:
     """The lock itself, which every fork takes from now on, as long as it lives."""
-    _locks[weakref.ref(lock, _forget)] = rank
+    _locks[weakref.ref(lock, _locks.pop)] = rank  # No line of Python runs where one dies: Ctrl-C would be lost there.
     return lock
 
 
@@ -50,10 +50,6 @@ def lock(rank: int = INNERMOST) -> Any:
 def anew(function: Callable[[], None]) -> None:
     """Call this in every child; of a method, as long as its object lives."""
     _makers.append(weakref.WeakMethod(function) if hasattr(function, "__self__") else lambda: function)
-
-
-def _forget(reference: weakref.ref[Any]) -> None:
-    _locks.pop(reference, None)
 
 
 def register() -> None:

@@ -13,6 +13,65 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
+class _Keyed(weakref.ref[V]):
+    """A weak reference to the value of a key."""
+
+    __slots__ = ("key",)
+
+    key: Any
+
+
+class WeakValues(Generic[K, V]):
+    """Values by key, each as long as somebody has it.
+
+    As `weakref.WeakValueDictionary`, but no line of Python runs where a value dies: Ctrl-C would be lost there.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[K, _Keyed[V]] = {}
+        self._dead: list[Any] = []
+
+    def get(self, key: K) -> V | None:
+        """The value of a key, if it is there."""
+        found = self._known.get(key)
+        return None if found is None else found()
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self._bury()
+        made = _Keyed(value, self._dead.append)
+        made.key = key
+        self._known[key] = made
+
+    def setdefault(self, key: K, value: V) -> V:
+        """The value of a key, or else this one."""
+        found = self.get(key)
+        if found is None:
+            self[key] = found = value
+        return found
+
+    def __contains__(self, key: K) -> bool:
+        return self.get(key) is not None
+
+    def __len__(self) -> int:
+        self._bury()
+        return len(self._known)
+
+    def values(self) -> list[V]:
+        """Those that are there."""
+        return [value for found in list(self._known.values()) if (value := found()) is not None]
+
+    def _bury(self) -> None:
+        """Forget the keys of values that died."""
+        while self._dead:
+            try:
+                dead = self._dead.pop()
+            except IndexError:  # Another thread took the last one.
+                return
+            other = self._known.pop(dead.key, None)
+            if other is not None and other is not dead:  # The key has another value by now.
+                self._known.setdefault(dead.key, other)
+
+
 class Lasting(Generic[K, V]):
     """Values by key. One that somebody has is the one that is found; when nobody has it, it may be forgotten.
 
@@ -24,7 +83,7 @@ class Lasting(Generic[K, V]):
 
     def __init__(self, room: int) -> None:
         self.room = room
-        self._alive: weakref.WeakValueDictionary[K, V] = weakref.WeakValueDictionary()
+        self._alive: WeakValues[K, V] = WeakValues()
         self._held = Memo(room)
         self._come = 0  # since it was crowded last
 
@@ -48,7 +107,7 @@ class Lasting(Generic[K, V]):
 
     def values(self) -> list[V]:
         """Those that are there."""
-        return list(self._alive.values())
+        return self._alive.values()
 
     def crowded(self) -> bool:
         """Whether more are there than there is room for, so that others who have some had better let go of them.
@@ -100,4 +159,4 @@ def settled(rest: Rest) -> None:
     _rests.pop(id(rest), None)
 
 
-__all__ = ["Lasting", "Rest", "settled", "token"]
+__all__ = ["Lasting", "Rest", "WeakValues", "settled", "token"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -24,9 +24,34 @@ def load(name: str) -> ModuleType:
     found = sys.modules.get(name)
     if found is None or getattr(found.__spec__, "_initializing", False):
         with importing:
-            found = importlib.import_module(name)
+            try:
+                found = importlib.import_module(name)
+            except ImportError as error:
+                if not any([is_short_of_memory(str(cause)) for cause in _causes(error)]):
+                    raise
+                raise MemoryError(f"there is no memory to load {name}: {error}") from error
         prepare()
     return found
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and what it came of: packages say of themselves that they are broken."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def is_short_of_memory(said: str) -> bool:
+    """Whether the system's loader said of a library that there is no memory for it.
+
+    Examples
+    --------
+    >>> is_short_of_memory("libm.so: failed to map segment from shared object")
+    True
+    >>> is_short_of_memory("libm.so: failed to map segment from shared object: Operation not permitted")
+    False
+    """
+    return ("failed to map segment" in said and "not permitted" not in said) or "annot allocate memory" in said
 
 
 class Later:
@@ -62,4 +87,4 @@ def afterwards(function: Callable[[], None]) -> None:
     _afterwards.append(function)
 
 
-__all__ = ["Later", "afterwards", "load", "prepare"]
+__all__ = ["Later", "afterwards", "is_short_of_memory", "load", "prepare"]

@@ -30,6 +30,7 @@ from numloom.graph.node import (
     VIEW,
     Node,
     NodeSignature,
+    Reader,
     hold,
     signature_by,
     signature_of,
@@ -61,7 +62,7 @@ class TreeProgram:
     """
 
     def __init__(self, roots: Sequence[Node], inputs: Sequence[Node]) -> None:
-        self._read: list[Node] = []
+        self._reader = Reader()
         self._kept_apart: dict[Node, Node] = {}
         roots = without_rules(roots)
         order = tree_nodes(roots)
@@ -94,8 +95,7 @@ class TreeProgram:
                 instructions.append(_constant(node))
                 if instructions[-1].signature is None:
                     # It is read in each call: who writes to its array must leave it as it is.
-                    node.readers += 1
-                    self._read.append(node)
+                    self._reader.read(node)
                 found = scalars[key] = len(operands) + len(instructions) - 1
             return found
 
@@ -127,10 +127,6 @@ class TreeProgram:
         self.several = any([isinstance(instruction.call, Output) for instruction in instructions])
         # A chain gives its last value, and all of them in the list that grows.
         self.recorded = RecordedTrace(None, operands, instructions, None, tuple(self.results)) if instructions else None
-
-    def __del__(self) -> None:
-        for node in self._read:
-            node.readers -= 1
 
     def run_in_steps(self, operands: list[Node]) -> list[Node]:
         """What the trees give for operands, each value of them computed alone, and kept until all are.

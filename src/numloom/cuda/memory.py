@@ -485,11 +485,14 @@ class MemoryAsync(_OfDriver):
 class _Freed:
     """Frees an address with the last reference to it."""
 
+    address = 0
+
     def __init__(self, address: int, function: str, *more: Any) -> None:
-        self.address, self.function, self.more = address, function, more
+        self.function, self.more, self.address = function, more, address
 
     def __del__(self) -> None:
-        release(self.function, self.address, *self.more)
+        if self.address:
+            release(self.function, self.address, *self.more)
 
 
 class MemoryAsyncPool:
@@ -573,10 +576,11 @@ class _Returned:
     """Calls a user's function with the last reference."""
 
     def __init__(self, function: Callable[[int, int], Any], address: int, number: int) -> None:
-        self.function, self.address, self.number = function, address, number
+        self.address, self.number, self.function = address, number, function
 
     def __del__(self) -> None:
-        self.function(self.address, self.number)
+        if hasattr(self, "function"):
+            self.function(self.address, self.number)
 
 
 _default = _DefaultPool()

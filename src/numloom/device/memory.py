@@ -533,7 +533,7 @@ class Pool:
         self.aside = True
 
     def __del__(self) -> None:
-        if not self.closed:
+        if self._free and not self.closed:  # It has none where its making failed half way.
             self.trim()
 
     def __repr__(self) -> str:

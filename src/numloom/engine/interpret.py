@@ -76,14 +76,18 @@ def interpret(
     iota_offsets: Sequence[int],
     device: Any,
     places: Sequence[int] = (),
+    later: list[tuple[Host, Any]] | None = None,
 ) -> None:
     """Run a program on host memory.
 
     `pointers` are the operands' addresses, `params` NumPy scalars, `iota_offsets` the values of the
     iotas at index zero; a gather that fails writes its number in `places` (else 1) to the device's error word.
+    What takes the place of values that are there is stored by the caller, who gives a list for it: memory, and what
+    belongs there. So whatever ends this, Ctrl-C or a lack of memory, has stored none of it.
     """
     run = _Run(program, pointers, params, iota_offsets, device)
     run.places = places
+    run.later = later
     with np.errstate(all="ignore"):
         if program.by_rows:
             run.rows()
@@ -101,6 +105,7 @@ class _Run:
         self.iota_offsets = iota_offsets
         self.device = device
         self.places: Sequence[int] = ()
+        self.later: list[tuple[Host, Any]] | None = None
 
     def map(self) -> None:
         program = self.program
@@ -152,9 +157,17 @@ class _Run:
         """Evaluate the body over a box of the space, store what it stores, and give the values that are kept."""
         values = self.values(self.program.body, starts, counts, {}, steps, unused=unused, only=only)
         for store in self.program.stores:
-            target = self.memory(store.operand, self.program.operands[store.operand], starts, counts, steps)
-            target[...] = values[store.value]
+            self.store(store.operand, values[store.value], starts, counts, steps)
         return values
+
+    def store(self, k: int, value: Any, starts: Index, counts: Index, steps: Index | None = None) -> None:
+        """Store values over a box of the space."""
+        operand = self.program.operands[k]
+        target = self.memory(k, operand, starts, counts, steps)
+        if operand.in_place and self.later is not None:
+            self.later.append((target, value))
+        else:
+            target[...] = value
 
     def reduce(self) -> None:
         """A program with reductions: some results at a time, so that little of what is reduced is there at once."""
@@ -198,8 +211,7 @@ class _Run:
             results.append(self.reduced(reduction, full[value], axes, program.fast))
         post = self.values(program.post, at, extents, dict(enumerate(results)))
         for store in program.post_stores:
-            target = self.memory(store.operand, program.operands[store.operand], at, extents)
-            target[...] = post[store.value]
+            self.store(store.operand, post[store.value], at, extents)
 
     def counted(self) -> list[int]:
         """What each reduction is of: sums of truth values, cast to integers, count them as they are."""
@@ -242,9 +254,9 @@ class _Run:
                         full = np.broadcast_to(np.asarray(body[reduction.value]), counts)
                         results[k] = self.reduced(reduction, full, axes, program.fast)
             for store in program.stores:
-                self.memory(store.operand, program.operands[store.operand], starts, counts)[...] = body[store.value]
+                self.store(store.operand, body[store.value], starts, counts)
             for store in program.post_stores:
-                self.memory(store.operand, program.operands[store.operand], at, extents)[...] = post[store.value]
+                self.store(store.operand, post[store.value], at, extents)
 
     def reduced(self, reduction: Reduce, full: Host, axes: tuple[int, ...], fast: bool) -> Host:
         """A reduction's results."""

@@ -483,8 +483,16 @@ def launch_kernel(launch: Launch, frame: Frame, nodes: Any, tape: Tape) -> None:
     device, pool = frame.device, frame.pool
     compiled = linked.run is not None or is_ready(linked, tape.device)
     if not compiled and device.interprets:
+        later: list[Any] = []
         try:
-            run_interpreted(linked, device)
+            try:
+                run_interpreted(linked, device, later)
+            except MemoryError:  # Then a block at a time.
+                later.clear()
+                run_interpreted(linked, device, None)
+            # Compiled code hears no signal from here on until it is known that these values are there.
+            for memory, stored in later:
+                memory[...] = stored
         finally:  # NumPy may refuse what a gather has complained of already.
             settle_near(device, pool)
         return
@@ -556,8 +564,11 @@ def pack(words: Any, word: int, value: Any, code: int) -> None:
             words.put(word + index // 8, _long_word.unpack_from(raw, index)[0])
 
 
-def run_interpreted(linked: Linked, device: Any) -> None:
-    """Run a launch that is bound by NumPy and precompiled single-operation loops: tier 0 of the CPU executor."""
+def run_interpreted(linked: Linked, device: Any, later: list[Any] | None) -> None:
+    """Run a launch that is bound by NumPy and precompiled single-operation loops: tier 0 of the CPU executor.
+
+    What is to be stored in place comes to `later`, if that is given.
+    """
     if linked.step is None:
         linked.step, linked.source = linked.pattern.specialisation.data(linked.pattern.number, linked.sizes)
     step, block = linked.step, linked.words.block
@@ -572,7 +583,7 @@ def run_interpreted(linked: Linked, device: Any) -> None:
         for parameter in linked.parameters:  # None is any number; -0.0 is false and not 0.
             value = 0 if parameter.last is None else parameter.last
             params[parameter.index] = np.array(value).astype(DTYPES[parameter.code])[()]
-    interpret(step.program, pointers, params, step.iota_offsets, device, locations)
+    interpret(step.program, pointers, params, step.iota_offsets, device, locations, later)
 
 
 # ---------------------------------------------------------------- one launch for all

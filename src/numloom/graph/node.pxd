@@ -42,6 +42,24 @@ cdef class Node:
 
 
 @cython.final
+cdef class Recording:
+    cdef public bint alone
+    cdef public list draws
+    cdef public Py_ssize_t era
+    cdef public bint is_open
+    cdef public Recording outer
+    cdef public dict results
+    cdef public bint trees
+    cdef public object watches
+
+
+@cython.final
+cdef class Reader:
+    cdef readonly list nodes
+    cpdef void read(self, Node node) noexcept
+
+
+@cython.final
 cdef class Register:
     cdef public Node oldest
     cdef public Node newest
@@ -80,7 +98,6 @@ cpdef Node new_number(object value, int code)
 cpdef Node new_node(int kind, object op_def, tuple args, int code, tuple shape, tuple strides, Py_ssize_t size, object attr)
 
 cpdef bint tracing() noexcept
-cpdef void count_tracing(Py_ssize_t change) noexcept
 
 @cython.locals(arg=Node)
 cdef void join_tree(Node node)

@@ -306,7 +306,7 @@ _register = register
 """The same, found faster by what is compiled here."""
 
 recording_here: ContextVar[Any] = ContextVar("numloom_recording", default=None)
-"""The innermost `numloom.graph.tree.Recording` that was begun in this context: of a thread, or of a task of asyncio."""
+"""The innermost `Recording` that was begun in this context: of a thread, or of a task of asyncio."""
 
 
 def tracing() -> bool:
@@ -320,9 +320,87 @@ def tracing() -> bool:
     return found is not None and found.trees
 
 
-def count_tracing(change: int) -> None:
-    """So many trees more are being recorded: one statement of C, which no other thread interrupts."""
-    _register.tracing += change
+@cython.cclass
+class Recording:
+    """What is recorded while this is open, in the context that opened it: of a thread, or of a task of asyncio.
+
+    It begins and ends in compiled code, where no signal is heard: interrupted half way, it would stay open for good.
+
+    It may be ended in another context, or out of turn, as that of a generator that is let go: it does not count from
+    then on, and others that are open do.
+
+    Attributes
+    ----------
+    trees : bool
+        Whether all that is recorded belongs to a tree; else nothing but what reads a symbol.
+    outer : Recording or None
+        The one that was innermost when it was opened.
+    is_open : bool
+        Whether it counts.
+    watches : str
+        What it is the body of, a function or a loop, "" of others: generators that are set in it start anew in each
+        call, and it cannot write to what was there before.
+    era : int
+        When it was opened, if it watches (`Node.era`).
+    alone : bool
+        Whether outer ones are not told of its draws.
+    draws : list of numloom.graph.tree.Placeholder
+        The begins of blocks of random bits that its trees have taken, in turn, also within inner ones.
+    results : dict
+        What routines of several results gave, by name, options and the operands' identities; with the operands, so
+        that nothing else is taken for them.
+    """
+
+    __slots__ = ("alone", "draws", "era", "is_open", "outer", "results", "trees", "watches")
+
+    alone: bool
+    draws: list[Any]
+    era: int
+    is_open: bool
+    outer: Recording | None
+    results: dict[Any, tuple[tuple[Node, ...], tuple[Node, ...]]]
+    trees: bool
+    watches: str
+
+    def __init__(self, trees: bool, watches: str, alone: bool) -> None:
+        self.trees = trees
+        self.watches = watches
+        self.alone = alone
+        self.era = 0
+        self.outer = None
+        self.is_open = False
+        self.draws = []
+        self.results = {}
+
+    def __enter__(self) -> Recording:
+        _register.trees = True
+        self.outer = open_here()
+        self.is_open = True
+        if self.watches:
+            _register.era = self.era = _register.era + 1
+        if self.trees:
+            _register.tracing += 1
+        recording_here.set(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.is_open:
+            self.is_open = False
+            if self.trees:
+                _register.tracing -= 1
+        for found, _ in self.results.values():
+            for node in found:
+                node.readers -= 1
+        self.results = {}
+        recording_here.set(open_here())
+
+
+def open_here() -> Recording | None:
+    """The innermost recording of this context that is open."""
+    found: Recording | None = recording_here.get()
+    while found is not None and not found.is_open:
+        found = found.outer
+    return found
 
 
 def _begin(node: Node) -> None:
@@ -518,6 +596,35 @@ def release(node: Node) -> None:
 def uncount_reader(node: Node) -> None:
     """One pending node less reads `node`."""
     node.readers -= 1
+
+
+@cython.no_gc
+@cython.cclass
+class Reader:
+    """Somebody who reads values and is no node: as long as it is there, nobody writes over them.
+
+    It lets go in compiled code. In Python's, Ctrl-C that lands there is swallowed, and values have readers for good.
+    """
+
+    __slots__ = ("nodes",)
+
+    nodes: list[Node]
+
+    def __init__(self) -> None:
+        self.nodes = []
+
+    def read(self, node: Node) -> None:
+        """Read this value, too."""
+        self.nodes.append(node)
+        node.readers += 1
+
+    def __dealloc__(self) -> None:
+        if self.nodes is not None:
+            for node in self.nodes:
+                cython.cast(Node, node).readers -= 1
+
+    if not cython.compiled:
+        __del__ = __dealloc__
 
 
 def hold(node: Node) -> None:

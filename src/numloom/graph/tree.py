@@ -23,12 +23,12 @@ from numloom.graph.node import (
     SYMBOL,
     VIEW,
     Node,
-    count_tracing,
+    Recording,
     hold,
     new_node,
     new_number,
+    open_here,
     recorded_as,
-    recording_here,
     register,
     signature_of,
     tracing,
@@ -76,91 +76,20 @@ class Placeholder:
         self.mapped = ""
 
 
-class Recording:
-    """What is recorded while this is open, in the context that opened it: of a thread, or of a task of asyncio.
-
-    It may be ended in another context, or out of turn, as that of a generator that is let go: it does not count from
-    then on, and others that are open do.
-
-    Attributes
-    ----------
-    trees : bool
-        Whether all that is recorded belongs to a tree; else nothing but what reads a symbol.
-    outer : Recording or None
-        The one that was innermost when it was opened.
-    is_open : bool
-        Whether it counts.
-    watches : str
-        What it is the body of, a function or a loop, "" of others: generators that are set in it start anew in each
-        call, and it cannot write to what was there before.
-    era : int
-        When it was opened, if it watches (`Node.era`).
-    alone : bool
-        Whether outer ones are not told of its draws.
-    draws : list of Placeholder
-        The begins of blocks of random bits that its trees have taken, in turn, also within inner ones.
-    results : dict
-        What routines of several results gave, by name, options and the operands' identities; with the operands, so
-        that nothing else is taken for them.
-    """
-
-    __slots__ = ("alone", "draws", "era", "is_open", "outer", "results", "trees", "watches")
-
-    def __init__(self, trees: bool, watches: str, alone: bool) -> None:
-        self.trees = trees
-        self.watches = watches
-        self.alone = alone
-        self.era = 0
-        self.outer: Recording | None = None
-        self.is_open = False
-        self.draws: list[Placeholder] = []
-        self.results: dict[Any, tuple[tuple[Node, ...], tuple[Node, ...]]] = {}
-
-    def __enter__(self) -> Recording:
-        register.trees = True
-        self.outer = _open()
-        self.is_open = True
-        if self.watches:
-            register.era = self.era = register.era + 1
-        if self.trees:
-            count_tracing(1)
-        recording_here.set(self)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self.is_open:
-            self.is_open = False
-            if self.trees:
-                count_tracing(-1)
-        for found, _ in self.results.values():
-            for node in found:
-                node.readers -= 1
-        self.results = {}
-        recording_here.set(_open())
-
-
 def recording(trees: bool = True, *, watches: str = "", alone: bool = False) -> Recording:
     """Have everything that is recorded meanwhile belong to a tree; with False, nothing but what reads a symbol."""
     return Recording(trees, watches, alone)
 
 
-def _open() -> Recording | None:
-    """The innermost recording of this context that is open."""
-    found: Recording | None = recording_here.get()
-    while found is not None and not found.is_open:
-        found = found.outer
-    return found
-
-
 def result_here(key: Any) -> tuple[Node, ...] | None:
     """What a routine gave to the tree that is being computed."""
-    found = _open()
+    found = open_here()
     return None if found is None or key not in found.results else found.results[key][0]
 
 
 def keep_result(key: Any, results: tuple[Node, ...], operands: tuple[Node, ...]) -> None:
     """Keep what a routine gave as long as a tree is computed; it reads that until then, so nobody writes there."""
-    found = _open()
+    found = open_here()
     if found is not None and not any([node.tree for node in results]):
         for node in results:
             node.readers += 1
@@ -186,7 +115,7 @@ def drawn_blocks(source: Any, count: int, start: Node, key: Node) -> tuple[Node,
     if source.set_in is not None and source.set_in is watched():
         return start, key
     begin = Placeholder("random_blocks", start, (source, count))
-    found = _open()
+    found = open_here()
     while found is not None:
         found.draws.append(begin)
         found = None if found.alone else found.outer
@@ -198,7 +127,7 @@ def drawn_blocks(source: Any, count: int, start: Node, key: Node) -> tuple[Node,
 
 def watched() -> Recording | None:
     """The body of a function or a loop that is being recorded here, whose draws are watched; None outside of such."""
-    found = _open()
+    found = open_here()
     while found is not None and not found.watches:
         found = found.outer
     return found
@@ -244,7 +173,7 @@ def refuse_outside(era: int) -> None:
 
     A body is recorded once, so that would be written once, and not in each call or at each step.
     """
-    found = _open()
+    found = open_here()
     while found is not None:
         if era < found.era:
             raise ValueError(

@@ -530,9 +530,14 @@ def _named(code: Any) -> dict[str, str]:
 _COMPILED = (".cubin", ".fatbin", ".ptx")
 
 
+def _is_path(path: Any) -> bool:
+    """Whether this names a file."""
+    return isinstance(path, str) or hasattr(path, "__fspath__")
+
+
 def _read_compiled(path: Any) -> bytes | None:
     """What is in a file that is compiled already; None of another."""
-    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path).endswith(_COMPILED):
+    if not _is_path(path) or not os.fspath(path).endswith(_COMPILED):
         return None
     with open(path, "rb") as file:
         return file.read() + bytes(1)  # PTX is text, which ends so; others tell their size.
@@ -540,7 +545,7 @@ def _read_compiled(path: Any) -> bytes | None:
 
 def _read(path: Any) -> tuple[dict[str, str], list[str]]:
     """Sources from files, and the folders these are in."""
-    paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
+    paths = [path] if _is_path(path) else list(path)
     sources = {}
     for given in paths:
         name = os.path.abspath(os.fspath(given))

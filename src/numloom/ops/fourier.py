@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from numloom.base.config import config
-from numloom.base.forking import importing
+from numloom.base.later import load
 from numloom.ops.routines import Host, routine
 
 
@@ -17,8 +17,7 @@ def fourier(a: Host, *, kind: str, axes: tuple[int, ...], n: int, forward: bool,
     ``axes[-1]`` that determines the rest) or "c2r" (from such a half to `n` real numbers along ``axes[-1]``, which
     comes last). `norm` is NumPy's: "backward", "ortho" or "forward".
     """
-    with importing:
-        from scipy import fft
+    fft = load("scipy.fft")
     options: dict[str, Any] = {"axes": axes, "norm": norm, "workers": config.num_threads or -1}
     # The backend that a user has chosen for SciPy's functions may be ours.
     with fft.set_backend("scipy", only=True):
@@ -42,7 +41,6 @@ def scale_of(count: int, forward: bool, norm: str) -> float:
 @routine()
 def trigonometric(a: Host, *, transform: str, **options: Any) -> Host:
     """A cosine or sine transform by the `transform` of SciPy for several axes ("dctn", "idctn", "dstn", "idstn")."""
-    with importing:
-        from scipy import fft
+    fft = load("scipy.fft")
     with fft.set_backend("scipy", only=True):
         return getattr(fft, transform)(a, workers=config.num_threads or -1, **options)  # type: ignore[no-any-return]

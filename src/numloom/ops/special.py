@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.base.forking import importing
+from numloom.base.later import load
 from numloom.ops.definitions import OpDef, is_rounded
 from numloom.ops.derivatives import SPECIAL_DERIVATIVES
 from numloom.ops.identities import IDENTITIES
@@ -38,8 +38,7 @@ def _loops(dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
 
 def _scipy(name: str) -> Any:
     def twin(*args: Any) -> Any:
-        with importing:
-            from scipy import special
+        special = load("scipy.special")
         with np.errstate(all="ignore"):
             return getattr(special, name)(*args)
 

@@ -19,7 +19,7 @@ from numloom.base import later
 from numloom.base.config import config
 from numloom.base.errors import CompileError, DeviceError, MissingDependencyError, untraced
 from numloom.base.forking import BUILDING, anew, held
-from numloom.base.lasting import Lasting
+from numloom.base.lasting import Lasting, WeakValues
 from numloom.base.progress import COMPILING, Line, look
 from numloom.base.threads import begin
 from numloom.device.cache import DiskCache, key_of, shared, text_of
@@ -110,7 +110,7 @@ class Builder:
         self._kernels: Lasting[tuple[str, str], CpuKernel] = Lasting(KEPT)
         self._staying: set[CpuKernel] = set()  # of many functions, whose addresses are asked for by name
         # By key in the disk cache; each is held by its kernels.
-        self._libraries: weakref.WeakValueDictionary[str, ctypes.CDLL] = weakref.WeakValueDictionary()
+        self._libraries: WeakValues[str, ctypes.CDLL] = WeakValues()
         self._compiler: Compiler | None = None
         self._searched = False
         self._stopping = False
@@ -389,8 +389,7 @@ class _ShortOfMemoryError(DeviceError, MemoryError):
 
 def trouble(error: OSError) -> DeviceError:
     """What is raised where the system did not let a kernel be compiled or loaded."""
-    text = str(error)  # The loader gives no number.
-    short = error.errno == errno.ENOMEM or ("failed to map segment" in text and "not permitted" not in text)
+    short = error.errno == errno.ENOMEM or later.is_short_of_memory(str(error))  # The loader gives no number.
     raised = (_ShortOfMemoryError if short else DeviceError)(
         f"a kernel could not be compiled or loaded: {error}: {MEND}; its next use tries again"
     )

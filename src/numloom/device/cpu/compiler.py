@@ -282,7 +282,8 @@ def probe(command: tuple[str, ...], identity: str) -> tuple[str, ...]:
 
 def complete(flags: str) -> bool:
     """Whether these flags are what `probe` gives, for all that one sees of them."""
-    return set(flags.split()) >= {*BASIC, *EXACT}
+    least = {*BASIC, *EXACT}
+    return least <= set(flags.split()) <= {*least, *WANTED}
 
 
 def find(remembered: Callable[[str, Callable[[], str], Callable[[str], bool]], str] | None = None) -> Compiler | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import mmap
 import threading
-import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 from numloom.base.config import config
 from numloom.base.errors import DeviceError, MissingDependencyError
 from numloom.base.forking import RUNTIME, anew, held
-from numloom.base.lasting import Lasting
+from numloom.base.lasting import Lasting, WeakValues
 from numloom.base.wording import counted
 from numloom.device.cpu import threads
 from numloom.device.cpu.builder import Builder, trouble
@@ -183,7 +182,7 @@ class CpuModule:
         self.here = address_of(self.library, "numloom_here_address")
         self.dynamic = address_of(self.library, "numloom_dynamic_address")
         self._entries: dict[str, Entry] = {}
-        self._functions: weakref.WeakValueDictionary[str, CpuFunction] = weakref.WeakValueDictionary()  # They hold it.
+        self._functions: WeakValues[str, CpuFunction] = WeakValues()  # They hold it.
         self.attributes: dict[str, dict[str, int]] = {}  # As users set them, by function.
         for number in range(len(request.sources)):
             entries = (Entry * (1 << 20)).in_dll(self.library, f"numloom_entries_{number}")

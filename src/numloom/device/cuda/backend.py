@@ -13,7 +13,6 @@ import os
 import sys
 import threading
 import time
-import weakref
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
@@ -23,7 +22,7 @@ import numpy as np
 from numloom.base import later
 from numloom.base.config import config
 from numloom.base.errors import DeviceError, MissingDependencyError, OutOfMemoryError
-from numloom.base.lasting import Lasting, Rest
+from numloom.base.lasting import Lasting, Rest, WeakValues
 from numloom.base.threads import begin
 from numloom.device import complaints
 from numloom.device.complaints import Found
@@ -204,7 +203,7 @@ class CudaDevice:
         self.pinned = Pool("pinned host memory", self._pin, self._unpin, memory // 2, min(memory // 8, 1 << 30))
         self.idle: list[Rest] = []
         self._kernels: Lasting[tuple[str, str], CudaKernel] = Lasting(KEPT)
-        self._modules: weakref.WeakValueDictionary[str, LoadedCode] = weakref.WeakValueDictionary()
+        self._modules: WeakValues[str, LoadedCode] = WeakValues()
         self._ahead: dict[str, nvrtc.Ahead] = {}
         self._user_modules: Lasting[Any, Module] = Lasting(KEPT_MODULES)
         self._lock = threading.Lock()
@@ -671,9 +670,10 @@ class CudaEvent:
         driver.call("cuEventRecord", self.handle, stream, doing="recording an event")
 
     def __del__(self) -> None:
+        handle = getattr(self, "handle", None)
         # At exit the driver may be gone before us, and then the event with it.
-        if self.handle is not None and not sys.is_finalizing() and os.getpid() == driver.state.process:
-            driver.bindings().cuEventDestroy(self.handle)
+        if handle is not None and not sys.is_finalizing() and os.getpid() == driver.state.process:
+            driver.bindings().cuEventDestroy(handle)
 
 
 def _warm(architecture: str) -> None:

@@ -49,6 +49,7 @@ class GraphCapture:
     """
 
     def __init__(self, device: Any) -> None:
+        self.stream: Any = None
         self.device = device
         self.pool = own_pool(device.pool, CAPTURED)
         self.operands: list[tuple[int, Buffer]] = []
@@ -148,7 +149,9 @@ class GraphCapture:
         return True
 
     def __del__(self) -> None:
-        if sys.is_finalizing() or os.getpid() != self.process or driver.state.lost:
+        if getattr(self, "stream", None) is None or sys.is_finalizing() or os.getpid() != self.process:
+            return
+        if driver.state.lost:
             return
         cuda = driver.bindings()
         if self.executable is not None:

@@ -9,12 +9,12 @@ import importlib.util
 import json
 import os
 import re
-import weakref
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from numloom.base.errors import CompileError, DeviceError, MissingDependencyError
 from numloom.base.forking import importing
+from numloom.base.lasting import WeakValues
 from numloom.base.wording import counted
 from numloom.device.cache import key_of, shared
 from numloom.device.cuda import driver
@@ -262,7 +262,7 @@ class CudaModule:
         self._device = device
         self._symbols = symbols
         self._code = LoadedCode(cubin, device.idle, "loading a module")
-        self._functions: weakref.WeakValueDictionary[str, CudaFunction] = weakref.WeakValueDictionary()  # They hold it.
+        self._functions: WeakValues[str, CudaFunction] = WeakValues()  # They hold it.
 
     def function(self, name: str) -> CudaFunction:
         found = self._functions.get(name)

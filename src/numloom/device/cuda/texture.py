@@ -97,7 +97,7 @@ class CudaHandle:
         self._destroy = destroy
 
     def __del__(self) -> None:
-        if driver is not None and _ours():
+        if hasattr(self, "_destroy") and driver is not None and _ours():
             bindings = driver.bindings()
             bindings.cuStreamSynchronize(self._device.stream)
             getattr(bindings, self._destroy)(self.value)

@@ -15,10 +15,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
 from typing import Any, NamedTuple
-from weakref import WeakValueDictionary
 
 import numpy as np
 
+from numloom.base.lasting import WeakValues
 from numloom.device.cuda.routines.host import on_host
 from numloom.device.cuda.routines.kernels import (
     PRELUDE,
@@ -110,7 +110,7 @@ class Cufft:
         self.library = library
         self.addresses = _addresses(library) if Transform is not None else None
         self.plans: OrderedDict[FourierPlan, None] = OrderedDict()
-        self._met: WeakValueDictionary[Any, FourierPlan] = WeakValueDictionary()
+        self._met: WeakValues[Any, FourierPlan] = WeakValues()
 
     def plan(self, key: tuple[Any, ...]) -> FourierPlan:
         """The one plan for a layout, which the library knows."""
