@@ -18,7 +18,7 @@ from numloom.device.cpu.compiler import Compiler
 FOLDER = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "numloom-tests"
 MOST = 1 << 30
 """Bytes that are kept; beyond, what was used longest ago goes until half is left."""
-WATCHED = ("command", "device", "distributed", "faults")
+WATCHED = ("base", "command", "device", "distributed", "faults")
 
 taken = False
 """Whether libraries are kept."""

@@ -78,6 +78,7 @@ MAKERS: dict[tuple[str, str], Callable[[], Any] | None] = {
     ("device.cuda.capture", "GraphCapture"): None,
     ("device.cuda.texture", "CudaImage"): None,
     ("device.cuda.texture", "CudaHandle"): None,
+    ("device.cuda._launch", "CopiedGraph"): None,
     ("device.cuda._launch", "Replay"): None,
     ("device.cuda._launch", "Script"): None,
     ("device.cuda._raw", "RawLaunch"): None,
