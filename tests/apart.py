@@ -140,8 +140,8 @@ def stand_in() -> Iterator[Any]:
         for pointer in pointers:
             # What is shifted is read from a place before its first element.
             assert hidden.base - SHIFTED <= pointer < hidden.base + ROOM, "a kernel was given host memory"
-        with hidden.visible():
-            interpret(program, pointers, params, offsets, where, places)
+        with hidden.visible():  # What is stored later would not be seen.
+            interpret(program, pointers, params, offsets, where, places, None)
 
     def stored(where: Any, out: Strided, *given: Strided, **options: Any) -> None:
         """Store at indices by the NumPy twin, where the memory lies, as a GPU does."""

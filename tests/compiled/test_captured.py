@@ -240,7 +240,8 @@ def dense(xp: Any, x: Any, w: Any, v: Any) -> Any:
     return out, hidden.T @ out, out, (out @ v.T).sum(0), x[::2]
 
 
-SHAPES = ((30, 20), (20, 16), (16, 7))
+SHAPES = ((300, 200), (200, 160), (160, 70)) if current().discrete else ((30, 20), (20, 16), (16, 7))
+"""On a GPU small products are kernels, and what is all kernels has a graph that needs no copies."""
 
 
 def is_captured(call: Any) -> bool:
@@ -254,7 +255,7 @@ def arrays_of(seed: int) -> list[Any]:
 
 def right(found: Any, given: list[Any]) -> None:
     for one, want in zip(found, dense(np, *given), strict=True):
-        np.testing.assert_allclose(one.get(), want, rtol=1e-11, atol=1e-12)
+        np.testing.assert_allclose(one.get(), want, rtol=1e-10, atol=1e-10)
 
 
 def test_a_call_is_captured_and_its_results_are_its_own() -> None:
@@ -276,14 +277,15 @@ def test_a_call_is_captured_and_its_results_are_its_own() -> None:
 
 def test_results_as_operands_of_the_next_call() -> None:
     """As training does: memory of a call before last is memory of results again."""
-    x, t = np.random.default_rng(1).standard_normal((2, 30, 7))
+    rows, units = SHAPES[0][0], SHAPES[2][1]
+    x, t = np.random.default_rng(1).standard_normal((2, rows, units)) / rows**0.5
 
     def step(xp: Any, x: Any, t: Any, w: Any) -> Any:
         miss = xp.tanh(x @ w) - t
         return w - 0.01 * (x.T @ miss), (miss * miss).sum()
 
     call = nl.compile(lambda x, t, w: step(nl, x, t, w))
-    ours, theirs = nl.asarray(np.zeros((7, 7))), np.zeros((7, 7))
+    ours, theirs = nl.asarray(np.zeros((units, units))), np.zeros((units, units))
     a, b = nl.asarray(x), nl.asarray(t)
     for _ in range(30):
         ours, loss = call(a, b, ours)
@@ -338,7 +340,7 @@ def test_no_memory_for_results_of_a_captured_call() -> None:
     kept = []
     pool = current().pool
     pool.trim()
-    with nl.config(memory_limit=pool.used + (1 << 14)), pytest.raises(MemoryError):
+    with nl.config(memory_limit=pool.used + 8 * SHAPES[0][0] * SHAPES[0][1]), pytest.raises(MemoryError):
         for _ in range(100):
             kept.append(call(*arrays))
     for found in [*kept, call(*arrays)]:
