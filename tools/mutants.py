@@ -19,7 +19,6 @@ import json
 import os
 import queue
 import re
-import resource
 import shutil
 import signal
 import subprocess
@@ -55,6 +54,12 @@ MORE = {"plan": 1, "graph": 1, "array": 1, "api": 2}
 """Of the other parameters of a room's tests one in so many is tried at last; those of other rooms take too long."""
 MEMORY = 16 << 30
 """Bytes of addresses that tests may have; the emulator of ``tests/emit`` reserves more than it uses."""
+LIMITED = f"""
+import resource, runpy
+resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY}))
+runpy.run_module("pytest", run_name="__main__", alter_sys=True)
+"""
+"""Pytest with that limit, which a process that has more addresses itself cannot set for one that it starts."""
 GENERAL = ["tests/properties/test_programs.py", "tests/properties/test_functions.py", "tests/api/test_again.py"]
 LOOPS = ("src/numloom/device/cpu/_loops.so", "src/numloom/device/cpu/_loops_wide.so")
 """What is compiled of all headers when the package is built."""
@@ -283,7 +288,8 @@ class Copy:
 
     def start(self, stage: Stage, cache: Path, more: Sequence[str] = ()) -> subprocess.Popen[str]:
         """Begin a session of tests; without plugins but that which ends a test, since some take seconds to import."""
-        command = [sys.executable, "-m", "pytest", "-q", "-rfE", "--tb=no", "--no-header", "-p", "no:cacheprovider"]
+        started = ["-m", "pytest"] if any(test.startswith("tests/emit") for test in stage.tests) else ["-c", LIMITED]
+        command = [sys.executable, *started, "-q", "-rfE", "--tb=no", "--no-header", "-p", "no:cacheprovider"]
         command += ["-p", "pytest_timeout", "--timeout=100", "--telling", *more, *stage.options, *stage.tests]
         environment = {
             **os.environ, "PYTHONPATH": str(self.tree / "src"), "NUMLOOM_CACHE_DIR": str(cache), "CI": "1",
@@ -292,7 +298,6 @@ class Copy:
         return subprocess.Popen(
             command, cwd=self.tree, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             errors="replace", start_new_session=True,
-            preexec_fn=None if any(test.startswith("tests/emit") for test in stage.tests) else limit_memory,
         )  # fmt: skip
 
     def session(self, stage: Stage, limit: float, leave: Iterable[str] = ()) -> Outcome:
@@ -420,11 +425,6 @@ def worked(pid: int) -> float:
         return float("inf")
     times = path.read_text().rpartition(")")[2].split()[11:15]
     return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
-
-
-def limit_memory() -> None:
-    """Let a change that allocates without end end."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
 def read_session(code: int, printed: str) -> tuple[str, str]:

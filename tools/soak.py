@@ -325,7 +325,7 @@ KINDS: dict[str, Kind] = {
     "failures": Kind("an allocation, copy, launch, compilation or file that fails", alone("failures")),
     "compilers": Kind("a compiler that is killed, slow, short of memory or disk, or writes half", compilers),
     "entries": Kind("damaged and crafted entries of the cache", entries),
-    "stacks": Kind("threads of 64 KB", alone("stacks")),
+    "stacks": Kind("threads of 64 KB (products of matrices: 256 KB)", alone("stacks")),
     "growth": Kind("kernels that all differ, in one process", growth, once=True),
     "threads": Kind("many threads at once", alone("threads")),
     "forks": Kind("a fork while threads evaluate", forks),
