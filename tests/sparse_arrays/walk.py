@@ -339,6 +339,8 @@ def program(seed: int) -> tuple[list[str], list[tuple[str, Any]]]:
 def differs(seed: int) -> str:
     """How the three results of a program differ; nothing if they do not."""
     said, results = program(seed)
+    if "does not support dtype float16" in str(results[0][1]):  # SciPy gives some of these up to 1.17.
+        return ""
     words = [told(result) for _, result in results]
     wrong = [k for k in (1, 2) if repr(words[k]) != repr(words[0])]
     if not wrong:

@@ -15,10 +15,13 @@ from scipy import special
 import numloom as nl
 from compilers import needed
 from numloom.device.cpu.compiler import EXACT
+from numloom.device.registry import current
 from numloom.ops.elementwise import header_order
 
 INCLUDE = Path(nl.__file__).parent / "emit" / "include"
 NAMES = ("erf", "erfc", "ndtr", "erfinv", "erfcinv", "ndtri")
+CUDA = {"erf": 2, "erfc": 4, "erfinv": 2, "erfcinv": 4, "ndtr": 5, "ndtri": 5}
+"""Last places by which the functions of float32 may be wrong that come with CUDA (its programming guide)."""
 TEXTS = pytest.mark.skipif(nl.config.executor == "reference", reason="the reference is SciPy")
 
 
@@ -43,7 +46,7 @@ def test_single_precision_is_within_an_ulp(name: str) -> None:
         errors = np.abs(got.astype("f8") - want) / ulp
     finite = np.isfinite(want) & (np.abs(want) < 3e38)
     assert got.dtype == np.float32
-    assert errors[finite].max() <= 1.15
+    assert errors[finite].max() <= (CUDA[name] if current().name == "cuda" else 1.15)
     np.testing.assert_array_equal(got[~finite], want[~finite].astype("f4"))
 
 

@@ -3,7 +3,7 @@ from numloom.array.ndarray cimport ndarray, node_of, wrap
 from numloom.array.storage cimport Storage, set_value
 from numloom.engine.evaluate cimport evaluate
 from numloom.engine.state cimport Counters
-from numloom.engine.tape cimport Tape, is_compiled
+from numloom.engine.tape cimport Tape, runs_by_loops
 from numloom.engine.taped cimport TapedCall, run_taped
 from numloom.graph.node cimport Node, hold, unhold
 from numloom.graph.replay cimport RecordedTrace, replay
@@ -16,7 +16,7 @@ cdef Counters _counters
 @cython.final
 cdef class CallState:
     cdef public TapedCall taped
-    cdef public bint compiled
+    cdef public bint runs
     cdef public list loops
     cdef public Py_ssize_t calls
     cdef public Py_ssize_t next

@@ -21,7 +21,7 @@ from numloom.engine.look import check as check_values
 from numloom.engine.look import is_near
 from numloom.engine.observed import prepare
 from numloom.engine.state import counters
-from numloom.engine.tape import is_compiled
+from numloom.engine.tape import runs_by_loops
 from numloom.engine.taped import TapedCall, run_taped
 from numloom.engine.verify import same_value
 from numloom.graph.build import full
@@ -42,36 +42,36 @@ class CallState:
     ----------
     taped : TapedCall or None
         What one of them ran, once one was recorded.
-    compiled : bool
-        Whether its kernels are compiled; until then calls replay their trace.
+    runs : bool
+        Whether all of it can run: by kernels, or by loops until they are compiled; before calls replay their trace.
     calls, next : int
         Calls that no tape ran, and which of them is recorded.
     loops : list or None
         Loops among what it records, once that is known.
     """
 
-    __slots__ = ("calls", "compiled", "loops", "next", "taped")
+    __slots__ = ("calls", "loops", "next", "runs", "taped")
 
     taped: Any
-    compiled: bool
+    runs: bool
     loops: Any
     calls: int
     next: int
 
     def __init__(self) -> None:
         self.taped = None
-        self.compiled = False
+        self.runs = False
         self.loops = None
         self.calls = 0
         self.next = TAPED
 
     def is_ready(self) -> bool:
-        """Return whether a tape is there, with its kernels; asked until it is."""
-        if not self.compiled and self.taped is not None:
+        """Return whether a tape is there that can run; asked until it is."""
+        if not self.runs and self.taped is not None:
             tape = cython.cast(TapedCall, self.taped).tape
             # Elsewhere slower code runs meanwhile, whoever launches it.
-            self.compiled = not tape.device.interprets or is_compiled(tape)
-        return self.compiled
+            self.runs = not tape.device.interprets or runs_by_loops(tape)
+        return self.runs
 
 
 def computed_operands(likes: list[Node], args: Any) -> Any:
@@ -123,7 +123,7 @@ def run_fast(
         Of a call's arguments, then of shared variables, and blocks of random numbers.
     """
     arrays: list[Any] = []
-    ready = state.compiled or state.is_ready()
+    ready = state.runs or state.is_ready()
     if ready:
         found = run_taped(state.taped, operands, False)
         if found is not None:
@@ -218,7 +218,7 @@ def taped_anew(recorded: RecordedTrace, results: tuple[int, ...], operands: list
         if taped is not None:
             taped.capture = capture_call
             state.taped = taped
-            state.compiled = False
+            state.runs = False
     except OutOfMemoryError:  # What runs is kept until all has run.
         return run_recorded(recorded, results, given)
     return arrays

@@ -56,6 +56,8 @@ cdef Known* find(Node node) noexcept
 cdef object learn(Node node, object loops)
 cdef Known* known_operation(object op_def, tuple in_codes, int out_code, object device) except NULL
 cdef tuple operation(object op_def, tuple codes, int out_code, object loops)
+cdef tuple cast_of(int code, int out_code, object loops)
+cdef tuple reduction_of(object op_def, int code, int out_code, object loops)
 cdef void forget_operations() noexcept
 cdef void take_shape(StridedSpace* space, Node node) noexcept
 cdef void take_strides(StridedSpace* space, int k, Node node) noexcept

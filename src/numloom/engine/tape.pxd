@@ -29,6 +29,7 @@ cdef class Linked:
     cdef public list sizes
     cdef public object kernel
     cdef public object run
+    cdef public object loops
     cdef public Py_ssize_t entry
     cdef public long long items
     cdef public Words words
@@ -118,6 +119,9 @@ cdef object launch_kernel(Launch launch, Frame frame, list nodes, Tape tape)
 cpdef bint is_ready(Linked linked, object device) except -1
 @cython.locals(linked=Linked)
 cpdef bint is_compiled(Tape tape) except -1
+@cython.locals(linked=Linked)
+cpdef bint runs_by_loops(Tape tape) except -1
+cpdef bint has_loops(Linked linked, object device) except -1
 
 cpdef object pack(Words words, Py_ssize_t word, object value, int code)
 

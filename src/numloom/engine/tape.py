@@ -28,6 +28,11 @@ from numloom.engine.state import counters
 from numloom.engine.words import new_words
 from numloom.graph.node import Node, become_leaf, lose_value
 
+try:
+    from numloom.engine._looped import looped as looped  # type: ignore[import-not-found]
+except ImportError:
+    looped = None
+
 LEAST_CAPTURED = 2
 """Launches that a tape must have to be launched together (a graph costs what one launch does, and 0.4 µs a kernel)."""
 WARM_UP_RUNS = 3
@@ -69,6 +74,8 @@ class Linked:
 
     Attributes
     ----------
+    loops : Looped or None
+        What ready-made loops do until then; False where they do not.
     step, source : Step, KernelSource
         What it computes and its text; of what came from a plan for other sizes they are None until they are asked for.
     pattern, sizes : Pattern or None, list of int or None
@@ -90,7 +97,7 @@ class Linked:
     """
 
     __slots__ = (
-        "entry", "geometry", "items", "kernel", "parameters", "pattern", "run", "scratch", "sizes", "source", "step",
+        "entry", "geometry", "items", "kernel", "loops", "parameters", "pattern", "run", "scratch", "sizes", "source", "step",
         "words", "workspace",
     )  # fmt: skip
 
@@ -100,6 +107,7 @@ class Linked:
     sizes: Any
     kernel: Any
     run: Any
+    loops: Any
     entry: int
     items: int
     words: Any
@@ -113,7 +121,7 @@ class Linked:
         self.words = words
         self.geometry = geometry
         self.step = self.source = self.pattern = self.sizes = None
-        self.run = self.scratch = None
+        self.run = self.scratch = self.loops = None
         self.entry = self.items = 0
         self.parameters = []
         self.workspace = -1
@@ -369,7 +377,7 @@ def run(tape: Tape, frame: Frame, nodes: Any, doubts: Any) -> None:
         run_held(tape, frame, nodes, doubts)
         return
     run_steps(tape, frame, nodes, doubts)
-    if alone and tape.runs < _warm_up_runs:
+    if alone and tape.runs < _warm_up_runs and is_compiled(tape):
         tape.runs += 1
         if tape.runs == _warm_up_runs:
             capture_graph(tape)
@@ -483,6 +491,9 @@ def launch_kernel(launch: Launch, frame: Frame, nodes: Any, tape: Tape) -> None:
     device, pool = frame.device, frame.pool
     compiled = linked.run is not None or is_ready(linked, tape.device)
     if not compiled and device.interprets:
+        if run_by_loops(linked, device):
+            settle_near(device, pool)
+            return
         later: list[Any] = []
         try:
             try:
@@ -529,6 +540,7 @@ def is_ready(linked: Linked, device: Any) -> bool:
         # Small work of the host is called where it lies.
         linked.entry = getattr(linked.run, "small", 0)
         linked.items = getattr(linked.run, "items", 0)
+        linked.loops = None
         return True
     return False
 
@@ -539,6 +551,16 @@ def is_compiled(tape: Tape) -> bool:
         if type(step) is Launch:
             linked = cython.cast(Linked, cython.cast(Launch, step).linked)
             if linked is not None and linked.run is None and not is_ready(linked, tape.device):
+                return False
+    return True
+
+
+def runs_by_loops(tape: Tape) -> bool:
+    """Return whether each launch of a tape has its kernel, or ready-made loops for it."""
+    for step in tape.steps:
+        linked = step.linked if type(step) is Launch else None
+        if linked is not None and linked.run is None and not is_ready(linked, tape.device):
+            if not has_loops(linked, tape.device):
                 return False
     return True
 
@@ -564,16 +586,35 @@ def pack(words: Any, word: int, value: Any, code: int) -> None:
             words.put(word + index // 8, _long_word.unpack_from(raw, index)[0])
 
 
+def has_loops(linked: Linked, device: Any) -> bool:
+    """Return whether ready-made loops do what a kernel does, which is found out once they are loaded."""
+    if linked.loops is None and device.loops is not None and looped is not None:
+        step, source = source_of(linked)
+        linked.loops = looped(step.program, source, device.loops) or False
+    return bool(linked.loops)
+
+
+def run_by_loops(linked: Linked, device: Any) -> bool:
+    """Run a launch that is bound by loops; False, with nothing done, where these cannot do it."""
+    return has_loops(linked, device) and linked.loops.run(linked.words)
+
+
+def source_of(linked: Linked) -> tuple[Any, Any]:
+    """Return what a kernel computes, and its text."""
+    if linked.step is None:
+        linked.step, linked.source = linked.pattern.specialisation.data(linked.pattern.number, linked.sizes)
+    return linked.step, linked.source
+
+
 def run_interpreted(linked: Linked, device: Any, later: list[Any] | None) -> None:
     """Run a launch that is bound by NumPy and precompiled single-operation loops: tier 0 of the CPU executor.
 
     What is to be stored in place comes to `later`, if that is given.
     """
-    if linked.step is None:
-        linked.step, linked.source = linked.pattern.specialisation.data(linked.pattern.number, linked.sizes)
-    step, block = linked.step, linked.words.block
+    step, source = source_of(linked)
+    block = linked.words.block
     pointers, locations = [0] * len(step.bindings), [0] * len(step.gathers)
-    for index, word in enumerate(linked.source.words):
+    for index, word in enumerate(source.words):
         if word.kind == "pointer":
             pointers[word.index] = block[index]
         elif word.kind == "location":
@@ -685,5 +726,5 @@ def let_go(nodes: list[Any], number: int, computed: bool, kept: list[Any], forei
 
 __all__ = [
     "Frame", "Launch", "Linked", "Parameter", "Step", "Tape", "begin_of", "capture_graph", "forget_captured",
-    "give_frame", "is_compiled", "is_ready", "pack", "put", "run", "run_plan", "run_step", "take_frame",
+    "give_frame", "is_compiled", "is_ready", "pack", "put", "run", "run_plan", "run_step", "runs_by_loops", "take_frame",
 ]  # fmt: skip

@@ -335,7 +335,7 @@ def run_taped(taped: TapedCall, operands: list[Any], checking: bool) -> Any:
             run_all(taped, frame)
         found = results_of(taped, operands, frame)
         give_frame(tape, frame)
-        if taped.runs < _warm_up_runs:
+        if taped.runs < _warm_up_runs and is_compiled(tape):
             taped.runs += 1
             if taped.runs == _warm_up_runs and taped.capture is not None and tape.replay is None:
                 taped.captured = taped.capture(taped, operands)
