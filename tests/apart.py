@@ -226,6 +226,8 @@ def stand_in() -> Iterator[Any]:
     device.event, device.elapsed = time.perf_counter, lambda start, end: 1e3 * (end - start)
     found, device.routine = device.routine, routine
     interpret, tape.interpret = tape.interpret, interpret_here  # type: ignore[attr-defined]
+    by_loops = tape.run_by_loops
+    tape.run_by_loops = lambda linked, where: gpu_of(where) is not device and by_loops(linked, where)
     registry._devices["stand-in"] = device
     if outer is not None:
         registry._devices[aside] = outer
@@ -235,6 +237,7 @@ def stand_in() -> Iterator[Any]:
             nl.synchronize()
     finally:
         tape.interpret = interpret  # type: ignore[attr-defined]
+        tape.run_by_loops = by_loops
         del registry._devices["stand-in"]
         if outer is not None:
             registry._devices["stand-in"] = registry._devices.pop(aside)

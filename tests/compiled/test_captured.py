@@ -245,7 +245,7 @@ SHAPES = ((300, 200), (200, 160), (160, 70)) if current().discrete else ((30, 20
 
 
 def is_captured(call: Any) -> bool:
-    return call._last.plainly[-1].taped.captured is not None
+    return call.ready.state.taped.captured is not None
 
 
 def arrays_of(seed: int) -> list[Any]:
@@ -304,7 +304,7 @@ def test_a_constant_that_is_written_to_and_one_that_moves() -> None:
         given = arrays_of(seed)[:2]
         right(call(*map(nl.asarray, given)), [*given, held])
     assert is_captured(call)
-    taped = call._last.plainly[-1].taped
+    taped = call.ready.state.taped
     constant += 1.0
     place = len(taped.past) - len(taped.constants)
     assert taped.captured.fixed[0][0] == place
@@ -318,7 +318,7 @@ def test_a_captured_call_that_cannot_run_goes_step_by_step() -> None:
     call = nl.compile(lambda x, w, v: dense(nl, x, w, v))
     for seed in range(8):
         call(*map(nl.asarray, arrays_of(seed)))
-    captured_call = call._last.plainly[-1].taped.captured
+    captured_call = call.ready.state.taped.captured
     asked = []
     captured_call.run = lambda addresses: (asked.append(addresses), False)[1]
     given = arrays_of(9)
@@ -363,4 +363,4 @@ def test_calls_that_move_much_are_not_captured(monkeypatch: pytest.MonkeyPatch) 
     for seed in range(8):
         given = arrays_of(seed)
         right(call(*map(nl.asarray, given)), given)
-    assert call._last.plainly[-1].taped is not None and not is_captured(call)
+    assert call.ready.state.taped is not None and not is_captured(call)

@@ -22,7 +22,7 @@ def planned() -> Any:
 
 
 def is_taped(function: Any) -> bool:
-    return function._single.plainly[-1].taped is not None
+    return function.ready.state.taped is not None
 
 
 def call_until_taped(function: Any, *args: Any) -> Any:
@@ -393,7 +393,7 @@ def test_draws_go_on() -> None:
         expected = (1 + plain.standard_normal((50, 3)).get()) @ np.ones((3, 2))
         np.testing.assert_allclose(function(given).get(), expected, rtol=1e-12)
     if current().name != "reference" and nl.config.executor != "reference":
-        assert next(iter(function.known.entries.values()))._single.plainly[-1].taped is not None
+        assert next(iter(function.known.entries.values())).ready.state.taped is not None
 
 
 def test_constants_that_are_given_as_arguments() -> None:
@@ -543,4 +543,4 @@ def test_what_is_not_compiled_is_taped_once_it_is() -> None:
     for _ in range(8 * TAPED):
         assert float(function(a, b)) == pytest.approx(expected, rel=1e-12)
     if current().name != "reference" and nl.config.executor != "reference":
-        assert function._last.plainly[-1].is_ready()
+        assert function.ready.state.is_ready()

@@ -27,7 +27,7 @@ import numloom as nl
 from compilers import needed
 from numloom.base.dtypes import C64, C128, CHARS, F16, F32, F64, I16
 from numloom.device import registry
-from numloom.engine import interpret, link
+from numloom.engine import interpret, link, tape
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.reductions import reduction_of
 from numloom.plan.program import Instr, Operand, Program, Store

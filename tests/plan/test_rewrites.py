@@ -227,7 +227,7 @@ def _black_scholes(polynomial: bool) -> tuple[int, list[numpy.ndarray]]:
     symbols = [np.symbol(name, (500,)) for name in "skt"]
     made = np.function(symbols, prices)
     operands = [node_of(array) for array in (s, k, t)]
-    values = list(map(wrap, made._single.program.run(list(operands))))
+    values = list(map(wrap, made.ready.program.run(list(operands))))
     return operations(*values), [value.get() for value in values]
 
 

@@ -25,21 +25,47 @@ from numloom.engine.tape import runs_by_loops
 from numloom.engine.taped import TapedCall, run_taped
 from numloom.engine.verify import same_value
 from numloom.graph.build import full
-from numloom.graph.node import FILL, LEAF, SCALAR, VIEW, Node, hold, unhold
+from numloom.graph.node import FILL, LEAF, SCALAR, VIEW, Node, hold, register, tracing, unhold
 from numloom.graph.replay import RecordedTrace, replay
 
 _counters = counters
+_register = register
+_verify = bool(config.verify)
 TAPED = 3
 """Which call of a function is recorded: of those that no tape runs; the next one after twice as many."""
 MOST = 4096
 """Calls between two tries, at most."""
 
 
+def _set_verify(value: Any) -> None:
+    global _verify
+    _verify = bool(value)
+
+
+config.listen("verify", _set_verify)
+
+
 class CallState:
-    """What is known of a function's calls.
+    """What the short way needs of a function of known shapes, and what is known of its calls.
 
     Attributes
     ----------
+    recorded : RecordedTrace
+        What a call records.
+    results : tuple of int
+        Numbers of the results among operands and instructions; the last ones are new values of `updated`.
+    updated : list of Storage
+        Shared variables that get the last results, once all are computed.
+    may_fail : bool
+        Whether values may say that something cannot be computed: then they are waited for before any is changed.
+    likes : list of Node
+        Symbols, as which the arguments must lie.
+    storages : list
+        What has the values that a call takes beside them.
+    drawn : bool
+        Whether a call draws random numbers.
+    plain : bool
+        Whether it returns one array, as it is computed.
     taped : TapedCall or None
         What one of them ran, once one was recorded.
     runs : bool
@@ -50,15 +76,37 @@ class CallState:
         Loops among what it records, once that is known.
     """
 
-    __slots__ = ("calls", "loops", "next", "runs", "taped")
+    __slots__ = (
+        "calls", "drawn", "likes", "loops", "may_fail", "next", "plain", "recorded", "results", "runs", "storages",
+        "taped", "updated",
+    )  # fmt: skip
 
+    recorded: RecordedTrace
+    results: tuple[int, ...]
+    updated: list[Any]
+    likes: list[Node]
+    storages: list[Any]
+    may_fail: bool
+    drawn: bool
+    plain: bool
     taped: Any
     runs: bool
     loops: Any
     calls: int
     next: int
 
-    def __init__(self) -> None:
+    def __init__(
+        self, recorded: RecordedTrace, results: tuple[int, ...], updated: list[Any], likes: list[Node],
+        storages: list[Any], may_fail: bool, drawn: bool, plain: bool,
+    ) -> None:  # fmt: skip
+        self.recorded = recorded
+        self.results = results
+        self.updated = updated
+        self.likes = likes
+        self.storages = storages
+        self.may_fail = may_fail
+        self.drawn = drawn
+        self.plain = plain
         self.taped = None
         self.runs = False
         self.loops = None
@@ -97,31 +145,59 @@ def computed_operands(likes: list[Node], args: Any) -> Any:
     return operands
 
 
-def run_fast(
-    recorded: RecordedTrace,
-    results: tuple[int, ...],
-    updated: list[Storage],
-    may_fail: bool,
-    state: CallState,
-    operands: list[Any],
-) -> Any:
-    """Arrays of what a trace records for computed operands, all of them computed.
+class Known:
+    """A function of known shapes; `state` is None where no call of it may go the short way."""
 
-    Parameters
+    state: Any
+
+    def run_computed(self, operands: list[Any]) -> Any:
+        """Return arrays by the short way, of computed values that lie as the symbols do."""
+        raise NotImplementedError
+
+    def given(self, arrays: list[Any]) -> Any:
+        """Return outputs as they were asked for."""
+        raise NotImplementedError
+
+
+class Called:
+    """Something that is called with arrays, by the short way where these allow it.
+
+    Attributes
     ----------
-    recorded : RecordedTrace
-        What is recorded.
-    results : tuple of int
-        Numbers of the results among operands and instructions; the last ones are new values of `updated`.
-    updated : list of Storage
-        Shared variables that get the last results, once all are computed.
-    may_fail : bool
-        Whether values may say that something cannot be computed: then they are waited for before any is changed.
-    state : CallState
-        What is known of its calls.
-    operands : list of Node
-        Of a call's arguments, then of shared variables, and blocks of random numbers.
+    ready : Known or None
+        What it does with arrays that lie as those of an earlier call; None where more must be looked at.
     """
+
+    ready: Any
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Return what it gives for these arguments."""
+        ready = self.ready  # Another thread may put another one there.
+        if ready is not None and not named:
+            state = cython.cast(Known, ready).state
+            if state is not None and not (_register.tracing and tracing()):
+                operands = computed_operands(cython.cast(CallState, state).likes, args)
+                if operands is not None:
+                    if _verify or cython.cast(CallState, state).drawn:
+                        arrays = ready.run_computed(operands)
+                    else:
+                        for storage in cython.cast(CallState, state).storages:
+                            operands.append(storage.value)
+                        arrays = run_fast(state, operands)
+                    return arrays[0] if cython.cast(CallState, state).plain else ready.given(arrays)
+        return self._called(args, named)
+
+    def _called(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """Return what it gives for any arguments."""
+        raise NotImplementedError
+
+
+def run_fast(state: CallState, operands: list[Any]) -> Any:
+    """Return arrays of what a trace records, all of them computed.
+
+    `operands` are computed values: of a call's arguments, then of shared variables, and blocks of random numbers.
+    """
+    recorded, results, updated = state.recorded, state.results, state.updated
     arrays: list[Any] = []
     ready = state.runs or state.is_ready()
     if ready:
@@ -129,11 +205,11 @@ def run_fast(
         if found is not None:
             for node in found:
                 arrays.append(wrap(node))
-            if updated and (may_fail or _counters.doubts > 0):
+            if updated and (state.may_fail or _counters.doubts > 0):
                 check_values([node_of(array) for array in arrays])
             update(arrays, len(results) - len(updated), updated)
             return arrays
-    given = list(operands) if config.verify else None
+    given = list(operands) if _verify else None
     records = False
     if ready or state.taped is None:
         state.calls += 1
@@ -147,7 +223,7 @@ def run_fast(
             arrays = run_recorded(recorded, results, operands)
     if given is not None and state.taped is not None:
         check(state.taped, given, arrays)
-    if updated and (may_fail or _counters.doubts > 0):
+    if updated and (state.may_fail or _counters.doubts > 0):
         check_values([node_of(array) for array in arrays])
     update(arrays, len(results) - len(updated), updated)
     return arrays
@@ -261,4 +337,4 @@ def update(arrays: list[Any], first: int, updated: list[Storage]) -> None:
         set_value(updated[place], node)
 
 
-__all__ = ["CallState", "computed_operands", "run_fast", "wrap_all"]
+__all__ = ["CallState", "Called", "Known", "run_fast", "wrap_all"]

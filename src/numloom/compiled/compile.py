@@ -14,6 +14,7 @@ from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of
 from numloom.base.memo import Memo
 from numloom.base.tracebacks import public
+from numloom.compiled.calls import Called
 from numloom.compiled.function import Function
 from numloom.compiled.orders import order, repeated
 from numloom.compiled.pickling import found_by_name
@@ -25,7 +26,7 @@ from numloom.graph.tree import Placeholder
 _ARRAYS: Any = (ndarray, np.ndarray)
 
 
-class Compiled:
+class Compiled(Called):
     """A Python function whose calls are replayed.
 
     Attributes
@@ -48,18 +49,10 @@ class Compiled:
         self.host = host
         self.profiled = profile
         self.known = Memo(256)
-        self._last: Any = None
+        self.ready = None
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
-
-    def __call__(self, *args: Any, **named: Any) -> Any:
-        last = self._last
-        if last is not None and not named and not (register.tracing and tracing()):
-            arrays = last.run_fast(args)
-            if arrays is not None:
-                return arrays[0] if last.plain else last.given(arrays)
-        return self._called(args, named)
 
     @public  # No frame of what records or looks stands between the caller's line and the function's.
     def _called(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -86,11 +79,11 @@ class Compiled:
         found = self.known.entries.get(key)
         if found is None:
             found = self.known.keep(key, self._recorded(given, leaves, values, shapes))
-        ready = found._single
+        ready = found.ready
         # Only where all arguments are arrays, in turn and none of them repeated, do these say which record is meant.
         alone = not named and len(values) == len(args) and all([isinstance(one, _ARRAYS) for one in args])
         alone = alone and all([value.shape == shape for value, shape in zip(values, shapes, strict=True)])
-        self._last = ready if alone and ready is not None and ready.plainly is not None else None
+        self.ready = ready if alone and ready is not None and ready.state is not None else None
         return found(*values)
 
     def _recorded(self, given: Any, leaves: list[Any], values: list[Any], shapes: list[Any]) -> Function:

@@ -17,7 +17,7 @@ from numloom.base.dtypes import DTYPES
 from numloom.base.nesting import deeper
 from numloom.base.tracebacks import public
 from numloom.base.wording import counted
-from numloom.compiled.calls import CallState, computed_operands, run_fast, wrap_all
+from numloom.compiled.calls import Called, CallState, Known, run_fast, wrap_all
 from numloom.compiled.deferred import Deferred, parts_of, resolved, symbols_of
 from numloom.compiled.draws import give_back, refuse_lost_draws
 from numloom.compiled.given import is_open, opened
@@ -35,7 +35,7 @@ from numloom.engine.look import check as check_values
 from numloom.engine.state import counters
 from numloom.engine.verify import is_unset, same_value
 from numloom.graph.build import cast, copied
-from numloom.graph.node import FILL, LEAF, SCALAR, SYMBOL, VIEW, Node, register, tracing
+from numloom.graph.node import FILL, LEAF, SCALAR, SYMBOL, VIEW, Node, tracing
 from numloom.graph.tree import Placeholder, rebuilt, recording
 
 Array = Any
@@ -173,7 +173,7 @@ def _converted(given: In, value: Any) -> Array:
     return asarray(host[()])  # A number is none in memory.
 
 
-class Function:
+class Function(Called):
     """A compiled function; called with values for its inputs, in turn or by name.
 
     Attributes
@@ -202,7 +202,7 @@ class Function:
         self._updates = _pairs(updates, "updates")
         self._givens = _pairs(givens, "givens")
         self._ready: dict[Any, _Ready] = {}
-        self._single: _Ready | None = None
+        self.ready: _Ready | None = None
         _check_updates(self._updates)
         parts = parts_of([_variables(outputs), [new for _, new in self._updates], [new for _, new in self._givens]])
         there = {id(given.variable) for given in self.inputs} | {id(old) for old, _ in self._givens if is_open(old)}
@@ -211,15 +211,7 @@ class Function:
             which = f"{', '.join(missing)}, which {'are' if missing[1:] else 'is'}"
             raise TypeError(f"{name} depends on {which} not among its inputs")
         if all([isinstance(given.variable, ndarray) for given in self.inputs]):
-            self._single = _Ready(self, [given.variable for given in self.inputs], {})
-
-    def __call__(self, *args: Any, **named: Any) -> Any:
-        ready = self._single
-        if ready is not None and ready.plainly is not None and not named and not (register.tracing and tracing()):
-            arrays = ready.run_fast(args)
-            if arrays is not None:
-                return arrays[0] if ready.plain else ready.given(arrays)
-        return self._called(args, named)
+            self.ready = _Ready(self, [given.variable for given in self.inputs], {})
 
     @public
     def _called(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -246,7 +238,7 @@ class Function:
         inputs = self.inputs
         if named or len(args) != len(inputs):
             args = self._bound(args, named)
-        ready = self._single
+        ready = self.ready
         operands: list[Node] = []
         if ready is not None:
             for value, given, alike in zip(args, inputs, ready.likes, strict=True):
@@ -258,7 +250,7 @@ class Function:
             nodes = [taken(given, value) for value, given in zip(args, inputs, strict=True)]
             ready = self._specialised(nodes)
             operands = [laid_out(node, alike) for node, alike in zip(nodes, ready.likes, strict=True)]
-        short = ready.plainly is not None and counters.profiler is None and not tracing()
+        short = ready.state is not None and counters.profiler is None and not tracing()
         if short and all([_same_form(node, alike) for node, alike in zip(operands, ready.likes, strict=True)]):
             arrays = ready.run_computed(operands)
             return arrays[0] if ready.plain else ready.given(arrays)
@@ -309,7 +301,7 @@ class Function:
         It says the device, and of each step what it computes, moves and does; with `source` also the kernels' text.
         """
         nodes = [taken(given, value) for value, given in zip(self._bound(args, named), self.inputs, strict=True)]
-        ready = self._single or self._specialised(nodes)
+        ready = self.ready or self._specialised(nodes)
         operands = [laid_out(node, alike) for node, alike in zip(nodes, ready.likes, strict=True)]
         return ready.explain(operands, source)
 
@@ -337,7 +329,7 @@ def _unpickled(trees: tuple[Any, ...], lent: list[Any], profile: bool, name: str
     return Function(given, like(outputs, outs), updates, givens, profile, name, host)
 
 
-class _Ready:
+class _Ready(Known):
     """A function for inputs of known shapes."""
 
     def __init__(self, function: Function, symbols: list[Array], known: dict[int, Array]) -> None:
@@ -388,9 +380,12 @@ class _Ready:
         self.nothing = outputs is None
         self.updated = [found.storage for found in self.shared if found is not None]
         self.storages = [one.storage if isinstance(one, SharedPlaceholder) else one for one in self.rest]
-        self.plainly: Any = None
+        self.state = None
         if program.recorded is not None and function.profile is None and not program.several:
-            self.plainly = (program.recorded, program.recorded.results, program.may_fail, CallState())
+            self.state = CallState(
+                program.recorded, program.recorded.results, self.updated, self.likes, self.storages, program.may_fail,
+                bool(self.draws), self.plain,
+            )  # fmt: skip
 
     def operands(self, operands: list[Node], advance: bool) -> None:
         """Add what a run takes beside the inputs."""
@@ -434,17 +429,11 @@ class _Ready:
             set_value(storage, node)
         return arrays[0] if self.plain else self.given(arrays)
 
-    def run_fast(self, args: Any) -> Any:
-        """Arrays by the short way, or None where more must be looked at."""
-        operands = computed_operands(self.likes, args)
-        return None if operands is None else self.run_computed(operands)
-
     def run_computed(self, operands: list[Node]) -> list[Array]:
-        """Arrays by the short way, of computed values that lie as the symbols do."""
-        recorded, results, may_fail, state = self.plainly
+        """Return arrays by the short way, of computed values that lie as the symbols do."""
         self.draw(operands)
         expected = self.program.run_in_steps(operands) if config.verify else []
-        arrays: list[Array] = run_fast(recorded, results, self.updated, may_fail, state, operands)
+        arrays: list[Array] = run_fast(self.state, operands)
         if expected:
             self.compare(arrays, expected)
         return arrays

@@ -329,12 +329,12 @@ class _Maker:
             value.read = True
             return value
         if kind == "param":
-            return _Value(BLOCK, 8 * self.words["param", instr.index], (0,) * len(shape), instr.code)
+            return self.number(kind, instr, shape)
         if kind == "op" or kind == "cast":
             return self.made(instr, [values[arg] for arg in instr.args], shape, target)
         if kind == "iota":
             value = self.new(shape, I64)
-            first = _Value(BLOCK, 8 * self.words["iota_offset", instr.index], (0,) * len(shape), I64)
+            first = self.number("iota_offset", instr, shape)
             step = part.add(COUNTED, [value, first], shape)
             for axis in range(len(shape)):
                 step.space.strides[0][axis] = instr.strides[axis]
@@ -345,6 +345,12 @@ class _Maker:
             kept = self.post[instr.index]
             return _Value(kept.base, kept.offset, kept.strides + (0,) * (len(shape) - len(self.kept)), instr.code)
         raise _Refused
+
+    def number(self, kind, instr, shape):
+        """Return a number of the parameter block."""
+        if (kind, instr.index) not in self.words:
+            raise _Refused
+        return _Value(BLOCK, 8 * self.words[kind, instr.index], (0,) * len(shape), instr.code)
 
     def reduce(self, reduction):
         """Return the results of a reduction."""
