@@ -13,7 +13,7 @@ import pytest
 import numloom as nl
 from numloom.array.ndarray import node_of
 from numloom.device import registry
-from numloom.graph.node import LEAF, register
+from numloom.graph.node import LEAF, OP, register
 
 UNARY = [
     nl.negative, nl.absolute, nl.sqrt, nl.exp, nl.sin, nl.floor, nl.isnan, nl.square, nl.sign, nl.conjugate, nl.invert,
@@ -28,8 +28,8 @@ DTYPES = list("?bBhHiIqQefdFD")
 
 @pytest.fixture(autouse=True)
 def no_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other tests recorded trees, after which nothing is done at once."""
-    monkeypatch.setattr(register, "trees", False)
+    """Other tests made symbols, after which nothing is done at once."""
+    monkeypatch.setattr(register, "symbols", False)
 
 
 def is_uncompiled() -> bool:
@@ -267,3 +267,27 @@ def test_strided_operands_are_negated_where_they_lie() -> None:
                 expected = np.negative(host.T[::step].copy())
                 np.testing.assert_array_equal((-x).get(), expected)
                 assert [number.item() for number in -x[:, 1]] == expected[:, 1].tolist()
+
+
+def test_compiled_calls_leave_it_so() -> None:
+    """Work beside compiled functions, gradients and loops is done at once, as before the first of them."""
+    x, y = nl.asarray([1.0, 2.0, 3.0]), nl.asarray([4.0, 5.0, 6.0])
+    twice = nl.compile(lambda a: (a * 2).sum())
+    for _ in range(4):
+        assert float(twice(x)) == 12
+    assert nl.grad(lambda a: (a * a).sum())(x).tolist() == [2, 4, 6]
+    assert nl.fori_loop(0, 3, lambda i, s: s + x, x).tolist() == [4, 8, 12]
+    assert node_of(x + y).kind == LEAF
+    assert node_of((x + y).copy()).kind == LEAF
+    assert register.open == 0
+
+
+def test_what_is_recorded_beside_symbols_is_known_as_such() -> None:
+    """What is computed at once leaves nothing behind: gradients refuse what they do not see."""
+    s = nl.symbol("s", (3,))
+    try:
+        x = nl.asarray([1.0, 2.0, 3.0])
+        assert node_of(x + 1).kind == OP
+        assert nl.function([s], nl.grad((s * (x + 1)).sum(), s))(x).tolist() == [2, 3, 4]
+    finally:
+        register.symbols = False

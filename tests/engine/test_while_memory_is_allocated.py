@@ -174,7 +174,7 @@ class Once:
 @pytest.fixture(autouse=True)
 def unwatched(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nobody watches after a test; other tests recorded trees, after which less is done at once."""
-    monkeypatch.setattr(register, "trees", False)
+    monkeypatch.setattr(register, "symbols", False)
     yield
     registry.current().pool.watch(None)
     rubbish.clear()

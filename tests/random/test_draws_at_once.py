@@ -42,8 +42,8 @@ DRAWS: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.fixture
 def no_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process in which nobody has made a tree: in others draws are recorded, as expressions with one want to know."""
-    monkeypatch.setattr(register, "trees", False)
+    """A process in which nobody has made a symbol: in others draws are recorded, as expressions with one want to know."""
+    monkeypatch.setattr(register, "symbols", False)
 
 
 def stream(g: Any, draw: Callable[[Any, Any], Any]) -> list[Any]:

@@ -133,7 +133,7 @@ def copy(array: Any, order: str | None = "C") -> Any:
     order = "C" if order is None else order if order == "C" or order == "K" else named_order(order, "C")
     flat = order == "C" or (order == "K" and in_c_order(array._shape, array._strides, ITEMSIZES[array.code]))
     # In trees, the same values until one of both is written: a gradient follows them.
-    if cython.compiled and flat and array._shape and not storage.pins and not register.trees:
+    if cython.compiled and flat and array._shape and not (storage.pins or register.symbols or register.open):
         node = dense_copy(storage.value, array.code, array.offset, array._shape, array._strides)
         if node is not None:
             return wrap(node)

@@ -613,7 +613,7 @@ def begin(number: int = -1) -> None:
     if number >= 0:
         _made = itertools.count(max(number, next(_made)) + 1)
     if not Deferred.exist:
-        Deferred.exist = register.trees = True
+        Deferred.exist = register.trees = register.symbols = True
         wait_for(Deferred, note)
 
 

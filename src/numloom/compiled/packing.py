@@ -31,6 +31,7 @@ from numloom.graph.node import (
     Node,
     new_node,
     new_number,
+    register,
 )
 from numloom.graph.source_location import INSIDE, here
 from numloom.graph.tree import Placeholder, recording, symbol_node, tree_nodes
@@ -209,6 +210,7 @@ def unpack_all(rows: list[Packed]) -> list[Node]:
         elif kind == SCALAR:
             nodes.append(new_number(attr, code))
         elif kind == SYMBOL:
+            register.symbols = True
             nodes.append(symbol_node(attr, code, shape, strides))
         else:
             op_def: Any = None

@@ -16,7 +16,7 @@ from numloom.compiled.symbols import symbol_of
 from numloom.engine.evaluate import evaluate
 from numloom.graph.build import copied
 from numloom.graph.layout import c_strides
-from numloom.graph.node import LEAF, SYMBOL, Node
+from numloom.graph.node import LEAF, SYMBOL, Node, register
 from numloom.graph.tree import Placeholder
 
 Array = Any
@@ -83,6 +83,7 @@ def shared(value: Any, name: str = "shared", borrow: bool = False) -> Array:
     array = asarray(value)
     if not isinstance(value, (ndarray, np.ndarray, np.generic)) and array.dtype == np.float64:
         array = array.astype(config.default_float)
+    register.symbols = True
     node = _dense(array, not borrow and type(value) is ndarray)
     return symbol_of(SharedPlaceholder(name, new_storage(node)), node.code, node.shape)
 

@@ -15,6 +15,7 @@ from numloom.base.dtypes import DTYPES, code_of
 from numloom.compiled.deferred import Deferred, resolved, set_prober, symbols_of
 from numloom.compiled.draws import give_back
 from numloom.engine.evaluate import evaluate
+from numloom.graph.node import register
 from numloom.graph.tree import Placeholder, recording, symbol_node
 
 Array = Any
@@ -52,6 +53,7 @@ def symbol(name: str, shape: int | Sequence[int | None] = (), dtype: Any = None)
     known = tuple([extent if extent is None else operator.index(extent) for extent in extents])
     if any([extent is not None and extent < 0 for extent in known]):
         raise ValueError(f"negative extents are not allowed: {known}")
+    register.symbols = True
     if None in known:
         return Deferred.symbol(name, known, DTYPES[code])
     return symbol_of(Placeholder(name), code, known)  # type: ignore[arg-type]

@@ -47,7 +47,7 @@ config.listen("verify", _set_verify)
 def draw(object source, object op_def, int code, Py_ssize_t count, object amount, intptr_t to):
     """Draw numbers of an operation (below an `amount`, if it has one) to memory, which has room for words of 64 bits.
 
-    False, and nothing is taken, where that is not for here. Beside a GPU it is for single numbers. Where there are trees,
+    False, and nothing is taken, where that is not for here. Beside a GPU it is for single numbers. Where there are symbols,
     numbers that are drawn in an expression with one must be known as draws.
     """
     cdef Known how  # A copy, since others may take its place in the table.
@@ -55,7 +55,9 @@ def draw(object source, object op_def, int code, Py_ssize_t count, object amount
     cdef long long words[MOST_WORDS]
     cdef Py_ssize_t k, each = 16 // itemsize_of(code)
     cdef uint64_t first, key, most = 0 if amount is None else amount
-    if learning() or verifying or register.trees or not is_host() or source.taken is not None or counters.profiler is not None:
+    if learning() or verifying or not is_host() or source.taken is not None or counters.profiler is not None:
+        return False
+    if register.symbols or register.open:
         return False
     device = current()
     near = beside(device)

@@ -148,7 +148,7 @@ cdef Node operate_on_few(
         size *= space.shape[axis]
         if not 0 < size <= MOST:
             return None
-    if register.trees or (left is not None and not is_there(left, first.code)):
+    if register.symbols or register.open or (left is not None and not is_there(left, first.code)):
         return None
     if not alone and right is not None and not is_there(right, second.code):
         return None
@@ -246,7 +246,7 @@ cdef Node multiply_few(
     cdef Pool pool
     cdef Buffer buffer
     cdef long long asked
-    if (code != F64 and code != F32) or count != <Py_ssize_t>right_shape[0] or register.trees:
+    if (code != F64 and code != F32) or count != <Py_ssize_t>right_shape[0] or register.symbols or register.open:
         return None
     if not 0 < rows * count <= MOST_PRODUCTS or count > MOST_DOTTED_ROW:
         return None
@@ -293,7 +293,9 @@ cdef Node multiply_few(
 
 cdef bint run_few(Node node) except -1:
     """Run a value that was just recorded, of which nobody has seen that, if it is one of few elements; whether it ran."""
-    if node.size > MOST or not OP <= node.kind <= REDUCE or (<Node>node.args[0]).size > MOST_READ or register.trees:
+    if node.size > MOST or not OP <= node.kind <= REDUCE or (<Node>node.args[0]).size > MOST_READ:
+        return False
+    if node.tree or register.symbols or register.open:
         return False
     if guard.owner or near_pool() is None or learning():  # Who runs something now may be at what this is made of.
         return False

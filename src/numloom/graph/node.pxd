@@ -49,7 +49,9 @@ cdef class Recording:
     cdef public bint is_open
     cdef public Recording outer
     cdef public dict results
+    cdef public Py_ssize_t open
     cdef public bint trees
+    cdef public bint symbols
     cdef public object watches
 
 
@@ -71,7 +73,9 @@ cdef class Register:
     cdef public Py_ssize_t depth
     cdef public Py_ssize_t era
     cdef public Py_ssize_t tracing
+    cdef public Py_ssize_t open
     cdef public bint trees
+    cdef public bint symbols
 
 
 

@@ -265,12 +265,13 @@ class Register:
     """What is recorded and not yet run: ends of the list of live pending nodes, and counts for budgets.
 
     `tracing` counts the trees that are being recorded, of all threads and tasks: where it is 0 nobody needs to ask
-    whose (see the function of that name). `trees` says whether there ever was one.
+    whose (see the function of that name); `open` counts those and what is recorded beside. `trees` says whether there
+    ever was a tree, `symbols` whether there may be symbols that no recording made: a user's, and shared variables.
     """
 
     __slots__ = (
-        "deferred_frees", "depth", "era", "limit", "newest", "oldest", "orphan_bytes", "orphan_limit", "recorded",
-        "tracing", "trees",
+        "deferred_frees", "depth", "era", "limit", "newest", "oldest", "open", "orphan_bytes", "orphan_limit",
+        "recorded", "symbols", "tracing", "trees",
     )  # fmt: skip
 
     oldest: Node | None
@@ -283,7 +284,9 @@ class Register:
     depth: int
     era: int
     tracing: int
+    open: int
     trees: bool
+    symbols: bool
 
     def __init__(self) -> None:
         self.oldest = None
@@ -298,7 +301,9 @@ class Register:
         self.depth = 0
         self.era = 0
         self.tracing = 0
+        self.open = 0
         self.trees = False
+        self.symbols = False
 
 
 register = Register()
@@ -378,6 +383,7 @@ class Recording:
         self.is_open = True
         if self.watches:
             _register.era = self.era = _register.era + 1
+        _register.open += 1
         if self.trees:
             _register.tracing += 1
         recording_here.set(self)
@@ -386,6 +392,7 @@ class Recording:
     def __exit__(self, *error: object) -> None:
         if self.is_open:
             self.is_open = False
+            _register.open -= 1
             if self.trees:
                 _register.tracing -= 1
         for found, _ in self.results.values():
