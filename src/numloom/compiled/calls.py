@@ -245,10 +245,10 @@ def is_far(recorded: RecordedTrace, state: CallState, operands: list[Any]) -> bo
     return any([loop.is_far for loop in state.loops])
 
 
-def will_compile() -> bool:
-    """Return whether kernels of plans that are made now are compiled some time."""
+def may_run() -> bool:
+    """Return whether something runs the launches of a tape: kernels, maybe later, or ready-made loops."""
     device: Any = current()
-    return not device.interprets or (device.compiles and config.cpu_compile != "never")
+    return not device.interprets or device.loops is not None or (device.compiles and config.cpu_compile != "never")
 
 
 def run_recorded(
@@ -278,7 +278,7 @@ def run_recorded(
 
 def taped_anew(recorded: RecordedTrace, results: tuple[int, ...], operands: list[Node], state: CallState) -> list[Any]:
     """`run_recorded`, which is recorded as a tape."""
-    if not will_compile():  # Nothing would run what is recorded.
+    if not may_run():  # Nothing would run what is recorded.
         return run_recorded(recorded, results, operands)
     given = list(operands)
     arrays: list[Any] = []

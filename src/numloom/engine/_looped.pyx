@@ -19,14 +19,13 @@ from numloom.engine._words cimport Words
 
 from numloom.base.dtypes import BOOL, DTYPES, I64
 
+ctypedef void (*PackageLoop)(const void*, long long, long long) noexcept
+
 cdef enum:
     MOST_ARGS = 6
     MOST_RANK = 32
-    MOST_OPERANDS = 64
     SCRATCH = 1 << 18  # bytes that the second level of a processor's cache holds beside all else
     MOST_SCRATCH = 1 << 23
-
-ctypedef void (*PackageLoop)(const void*, long long, long long) noexcept
 
 cdef enum Kind:
     LINE, LINES, PACKAGE, COPIED, REDUCED, COUNTED
@@ -50,17 +49,18 @@ cdef struct LoopStep:
     Size row  # elements of a result
     Size own  # where scratch memory for a row begins
 
+# Places of addresses: scratch memory, the parameter block, then operands.
+cdef enum:
+    ARENA = 0
+    BLOCK = 1
+    FIRST_OPERAND = 2
+
 cdef int ITEMSIZES[32]
 cdef int ALIGNMENTS[32]
 for _code, _dtype in enumerate(DTYPES):
     ITEMSIZES[_code] = _dtype.itemsize
     ALIGNMENTS[_code] = _dtype.alignment
 cdef char arena[SCRATCH + 64]
-# Places of addresses: scratch memory, the parameter block, then operands.
-cdef enum:
-    ARENA = 0
-    BLOCK = 1
-    FIRST_OPERAND = 2
 
 
 class _Refused(Exception):
@@ -102,12 +102,20 @@ cdef Size product_of(tuple shape) except -1:
 
 
 cdef class Part:
-    """The steps over as much of a program's space as is done at once."""
+    """The steps over as much of a program's space as is done at once.
+
+    Attributes
+    ----------
+    nbytes : int
+        Bytes of scratch memory that they need.
+    held : list
+        The operations whose loops are called.
+    """
 
     cdef LoopStep* steps
     cdef Py_ssize_t count, room
     cdef Size nbytes
-    cdef list held  # the operations whose loops are called
+    cdef list held
 
     def __cinit__(self, Py_ssize_t room):
         self.steps = <LoopStep*>PyMem_Malloc(room * sizeof(LoopStep))
@@ -474,14 +482,6 @@ cdef class Looped:
         How many there are before that.
     """
 
-    cdef Part part, rest
-    cdef Size parts
-    cdef int operands
-    cdef int word[MOST_OPERANDS]
-    cdef int alignment[MOST_OPERANDS]
-    cdef Size advance[MOST_OPERANDS]
-    cdef object program
-
     def __init__(self, program, source, loops):
         cdef tuple shape = program.shape
         cdef Size length, whole
@@ -499,9 +499,9 @@ cdef class Looped:
         self.parts = 1
         length = 0
         counts_up = any([instr.kind == "iota" for instr in (*program.body, *program.post)])
-        if self.part.nbytes > SCRATCH and not counts_up and shape and (program.kept or not program.reductions):
+        if (<Part>self.part).nbytes > SCRATCH and not counts_up and shape and (program.kept or not program.reductions):
             whole = shape[0]
-            length = max(1, whole * SCRATCH // (2 * self.part.nbytes))
+            length = max(1, whole * SCRATCH // (2 * (<Part>self.part).nbytes))
             if length < whole:
                 self.part = _Maker(program, words, (length, *shape[1:]), loops).make()
                 self.parts = whole // length
@@ -518,7 +518,7 @@ cdef class Looped:
         cdef long long* block = words.block.data.as_longlongs
         cdef char* bases[FIRST_OPERAND + MOST_OPERANDS]
         cdef char* own = NULL
-        cdef Size number, nbytes = self.part.nbytes
+        cdef Size number, nbytes = (<Part>self.part).nbytes
         cdef int k
         for k in range(self.operands):
             if self.word[k] < 0:
@@ -535,11 +535,11 @@ cdef class Looped:
                 return False
         bases[ARENA] += -<intptr_t>bases[ARENA] & 63
         for number in range(self.parts):
-            self.part.run(bases)
+            (<Part>self.part).run(bases)
             for k in range(self.operands):
                 bases[FIRST_OPERAND + k] += self.advance[k]
         if self.rest is not None:
-            self.rest.run(bases)
+            (<Part>self.rest).run(bases)
         free(own)
         return True
 

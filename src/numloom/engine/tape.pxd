@@ -1,5 +1,6 @@
 cimport cython
 from numloom.device.memory cimport Buffer, Pool
+from numloom.engine._looped cimport Looped
 from numloom.engine._words cimport Words
 from numloom.engine.guard cimport Guard
 from numloom.engine.look cimport settle_near
@@ -121,6 +122,8 @@ cpdef bint is_ready(Linked linked, object device) except -1
 cpdef bint is_compiled(Tape tape) except -1
 @cython.locals(linked=Linked)
 cpdef bint runs_by_loops(Tape tape) except -1
+@cython.locals(linked=Linked)
+cpdef bint is_bound(Tape tape) except -1
 cpdef bint has_loops(Linked linked, object device) except -1
 
 cpdef object pack(Words words, Py_ssize_t word, object value, int code)

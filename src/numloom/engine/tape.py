@@ -28,10 +28,10 @@ from numloom.engine.state import counters
 from numloom.engine.words import new_words
 from numloom.graph.node import Node, become_leaf, lose_value
 
-try:
-    from numloom.engine._looped import looped as looped  # type: ignore[import-not-found]
-except ImportError:
-    looped = None
+if cython.compiled:
+    from numloom.engine._looped import looped  # type: ignore[import-not-found]
+else:
+    Looped = looped = None
 
 LEAST_CAPTURED = 2
 """Launches that a tape must have to be launched together (a graph costs what one launch does, and 0.4 µs a kernel)."""
@@ -377,7 +377,7 @@ def run(tape: Tape, frame: Frame, nodes: Any, doubts: Any) -> None:
         run_held(tape, frame, nodes, doubts)
         return
     run_steps(tape, frame, nodes, doubts)
-    if alone and tape.runs < _warm_up_runs and is_compiled(tape):
+    if alone and tape.runs < _warm_up_runs and is_bound(tape):
         tape.runs += 1
         if tape.runs == _warm_up_runs:
             capture_graph(tape)
@@ -555,6 +555,15 @@ def is_compiled(tape: Tape) -> bool:
     return True
 
 
+def is_bound(tape: Tape) -> bool:
+    """Return whether the last run of a tape found all of its kernels there."""
+    for step in tape.steps:
+        linked = step.linked if type(step) is Launch else None
+        if linked is not None and linked.run is None:
+            return False
+    return True
+
+
 def runs_by_loops(tape: Tape) -> bool:
     """Return whether each launch of a tape has its kernel, or ready-made loops for it."""
     for step in tape.steps:
@@ -596,7 +605,7 @@ def has_loops(linked: Linked, device: Any) -> bool:
 
 def run_by_loops(linked: Linked, device: Any) -> bool:
     """Run a launch that is bound by loops; False, with nothing done, where these cannot do it."""
-    return has_loops(linked, device) and linked.loops.run(linked.words)
+    return has_loops(linked, device) and cython.cast(Looped, linked.loops).run(linked.words)  # type: ignore[no-any-return]
 
 
 def source_of(linked: Linked) -> tuple[Any, Any]:
@@ -726,5 +735,5 @@ def let_go(nodes: list[Any], number: int, computed: bool, kept: list[Any], forei
 
 __all__ = [
     "Frame", "Launch", "Linked", "Parameter", "Step", "Tape", "begin_of", "capture_graph", "forget_captured",
-    "give_frame", "is_compiled", "is_ready", "pack", "put", "run", "run_plan", "run_step", "runs_by_loops", "take_frame",
+    "give_frame", "is_bound", "is_compiled", "is_ready", "pack", "put", "run", "run_plan", "run_step", "runs_by_loops", "take_frame",
 ]  # fmt: skip

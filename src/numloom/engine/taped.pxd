@@ -5,7 +5,7 @@ from numloom.engine.evaluate cimport evaluate, plans_by_settings, plans_in_use
 from numloom.engine.guard cimport Guard
 from numloom.engine.routines cimport Call
 from numloom.engine.state cimport Counters
-from numloom.engine.tape cimport Frame, Launch, Step, Tape, begin_of, give_frame, put, run, take_frame
+from numloom.engine.tape cimport Frame, Launch, Step, Tape, begin_of, give_frame, is_bound, put, run, take_frame
 from numloom.graph.node cimport Node, NodeSignature, computed, new_node, signature_by, viewed
 
 cdef Guard _guard

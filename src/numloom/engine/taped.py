@@ -34,6 +34,7 @@ from numloom.engine.tape import (
     Tape,
     begin_of,
     give_frame,
+    is_bound,
     is_compiled,
     put,
     run,
@@ -335,7 +336,7 @@ def run_taped(taped: TapedCall, operands: list[Any], checking: bool) -> Any:
             run_all(taped, frame)
         found = results_of(taped, operands, frame)
         give_frame(tape, frame)
-        if taped.runs < _warm_up_runs and is_compiled(tape):
+        if taped.runs < _warm_up_runs and is_bound(tape):
             taped.runs += 1
             if taped.runs == _warm_up_runs and taped.capture is not None and tape.replay is None:
                 taped.captured = taped.capture(taped, operands)
