@@ -9,6 +9,8 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memmove, memset
 from libcpp.vector cimport vector
 
+from numloom.device.cpu._hostview cimport Product
+
 cdef extern from "threads.hpp" namespace "numloom" nogil:
     ctypedef void (*Entry)(const void*, long long, long long) noexcept
     cdef cppclass ThreadPool:
@@ -211,6 +213,7 @@ cdef class Chain:
         cdef Link* link
         cdef ThreadPool* here = pool
         cdef list at
+        cdef bint done
         if self.running:
             return False
         self.running = True
@@ -220,8 +223,13 @@ cdef class Chain:
             for k in range(self.links.size()):
                 link = &self.links[k]
                 if link.calls:
-                    at = [link.block[j] for j in range(link.grain)]
-                    if self.functions[link.items](*at) is False:
+                    function = self.functions[link.items]
+                    if type(function) is Product and (<Product>function).apart(link.block):
+                        done = (<Product>function).multiply(link.block)
+                    else:
+                        at = [link.block[j] for j in range(link.grain)]
+                        done = function(*at) is not False
+                    if not done:
                         return False
                 elif link.entry == NULL:
                     memmove(<void*><intptr_t>link.block[0], <const void*><intptr_t>link.block[1], link.items)
