@@ -214,12 +214,17 @@ cdef class Chain:
         cdef ThreadPool* here = pool
         cdef list at
         cdef bint done
+        cdef long long address
+        cdef vector[long long] given
         if self.running:
             return False
         self.running = True
         try:
+            given.reserve(len(addresses))
+            for address in addresses:
+                given.push_back(address)
             for k in range(self.patches.size()):
-                self.patches[k].word[0] = <long long>addresses[self.patches[k].place] + self.patches[k].offset
+                self.patches[k].word[0] = given.at(self.patches[k].place) + self.patches[k].offset
             for k in range(self.links.size()):
                 link = &self.links[k]
                 if link.calls:
