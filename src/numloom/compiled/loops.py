@@ -374,7 +374,7 @@ class Loop:
         return found
 
     def _again(self, operands: Sequence[Node]) -> Node | None:
-        """What the steps give as one launch that is known, for operands in memory; None where more must be looked at."""
+        """What all steps give as one launch, for operands in memory; None where more must be looked at."""
         body = self.bodies[0]
         if self.stepping.together is None or self.is_far or (self.learns and not body.runs_early):
             return None

@@ -348,7 +348,7 @@ class Stepping:
         return True
 
     def again(self, given: Sequence[Node]) -> Node | None:
-        """What `run` gives, of computed operands that lie as the body's: by all steps as one launch, once that is known.
+        """What `run` gives, by all steps as one launch once that is known, of computed operands that lie as the body's.
 
         None where more must be looked at: what is pending, settings, doubts, or memory elsewhere.
         """
@@ -381,7 +381,7 @@ class Stepping:
     ) -> tuple[list[Any], list[int], list[int]] | None:
         """The memory of `nodes`, where the step `begun` begins to read it, and how many bytes later each next one does.
 
-        The state's is its own where steps write to it. None if some lies elsewhere, or otherwise than what was observed.
+        The state's is its own where steps write to it. None if some lies elsewhere, or not as what was observed.
         """
         assert self.step is not None
         memory = [bring(node, device) for node in nodes]  # Steps one by one may have moved them.
