@@ -78,7 +78,6 @@ def is_little(work: int) -> bool:
     return TINY < work <= LITTLE
 
 
-@cache
 def addresses() -> tuple[int, int]:
     """Where the functions begin that ask and say how many threads NumPy's OpenBLAS takes; zeros where it has none."""
     found = _openblas()
