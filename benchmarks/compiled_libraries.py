@@ -164,7 +164,12 @@ class JaxJit(Compiling):
         )
 
     def array(self, host: np.ndarray[Any, Any]) -> Any:
+        if host.dtype == np.float64:  # Until the case is over.
+            self.jax.config.update("jax_enable_x64", True)
         return self.jax.numpy.array(host)
+
+    def release(self) -> None:
+        self.jax.config.update("jax_enable_x64", False)
 
     def prepare(self, function: Function) -> Function:
         return self.jax.jit(function)

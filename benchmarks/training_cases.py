@@ -122,5 +122,40 @@ def lstm_step(xp: Any, *arrays: Array) -> Any:
     return (*moved, *means, *squares)
 
 
-CASES = (logistic_step, dropout_step, divergence_step, lstm_step)
+def small_reader(rng: np.random.Generator) -> Arrays:
+    """An LSTM of 24 units that reads 20 rows of 8 in float64, Adam's averages of its weights, a batch of 16."""
+    weights = [rng.standard_normal(shape) * 0.1 for shape in ((8, 96), (24, 96), (24, 1))]
+    weights += [np.zeros(96), np.zeros(1)]
+    means = [0.01 * rng.standard_normal(w.shape) for w in weights]
+    squares = [0.01 * rng.random(w.shape) for w in weights]
+    return (*weights, *means, *squares, rng.standard_normal((20, 16, 8)), rng.standard_normal((16, 1)), np.array(5.0))
+
+
+@case("step of an LSTM, 24 units, 20 rows, Adam, batch 16, float64", small_reader)
+def small_lstm_step(xp: Any, *arrays: Array) -> Any:
+    weights, (over, truth, count) = arrays[:5], arrays[15:]
+
+    def loss(wx: Array, wh: Array, v: Array, b: Array, c: Array) -> Array:
+        def step(state: Any, x: Array) -> Any:
+            h, cell = state
+            z = x @ wx + h @ wh + b
+            gates = sigmoid(xp, z[:, :72])
+            cell = gates[:, :24] * cell + gates[:, 24:48] * xp.tanh(z[:, 72:])
+            h = gates[:, 48:] * xp.tanh(cell)
+            return (h, cell), xp.sum(h)
+
+        zero = xp.zeros((16, 24), xp.float64)
+        (h, _), _ = xp.scan(step, (zero, zero), over)
+        far = h @ v + c - truth
+        return xp.mean(far * far)
+
+    gradients = xp.grad(loss, (0, 1, 2, 3, 4))(*weights)
+    means = [0.9 * m + 0.1 * g for m, g in zip(arrays[5:10], gradients, strict=True)]
+    squares = [0.999 * s + 0.001 * g * g for s, g in zip(arrays[10:15], gradients, strict=True)]
+    rate = 0.001 * xp.sqrt(1 - 0.999**count) / (1 - 0.9**count)
+    moved = [w - rate * m / (xp.sqrt(s) + 1e-8) for w, m, s in zip(weights, means, squares, strict=True)]
+    return (*moved, *means, *squares)
+
+
+CASES = (logistic_step, dropout_step, divergence_step, lstm_step, small_lstm_step)
 """The steps, in turn."""

@@ -128,6 +128,79 @@ def test_what_cannot_run_now_runs_step_by_step(monkeypatch: pytest.MonkeyPatch) 
     assert refused
 
 
+def by_both(call: Any, *args: Any) -> tuple[list[bytes], bool]:
+    """The bytes of a call's results, which are the same by the shorter way; and whether that was taken."""
+    taken: list[bool] = []
+    again = Stepping.again
+
+    def noted(self: Any, given: Any) -> Any:
+        found = again(self, given)
+        taken.append(found is not None)
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stepping, "again", lambda self, given: None)
+        expected = [one.get().tobytes() for one in call(*args)]
+        patch.setattr(Stepping, "again", noted)
+        found = [one.get().tobytes() for one in call(*args)]
+    assert found == expected
+    return found, any(taken)
+
+
+@pytest.mark.parametrize("size", [1, 7, 8, 9, 31, 100])
+def test_captured_steps_run_at_once_where_operands_lie_as_they_did(size: int) -> None:
+    """Also for a state that is written to, rows, numbers, NaN and memory in which nothing was written."""
+
+    def body(x: Any, v: Any, rows: Any, kept: Any) -> Any:
+        def step(state: Any, row: Any) -> Any:
+            x, v = state
+            v = 0.9 * v - 0.01 * (x - x.sum() * row) * kept
+            return (x + v, v), x[::2]
+
+        (x, v), seen = nl.scan(step, (x, v), rows)
+        return x, v, seen
+
+    call = nl.compile(body)
+    rng = np.random.default_rng(size)
+    with nl.config(poison=True):
+        for turn in range(14):
+            hosts = [rng.standard_normal((size,)) for _ in range(4)]
+            hosts[2] = rng.standard_normal((STEPS, size))
+            hosts[turn % 4].flat[0] = np.nan if turn % 3 else -0.0
+            args = list(map(nl.asarray, hosts))
+            for one in args:
+                nl.evaluate(one)
+            _, taken = by_both(call, *args)
+            for one, host in zip(args, hosts, strict=True):
+                np.testing.assert_array_equal(one.get(), host)  # Nothing was written to.
+        assert taken or current().discrete
+        one = nl.asarray(rng.standard_normal(size))
+        by_both(call, one, one, args[2], one)  # One memory for all of them.
+        apart = nl.asarray(rng.standard_normal(size + 1))[1:]
+        by_both(call, apart, one * 2, args[2], apart)  # What is pending, and what lies at other bits.
+        by_both(call, nl.full((size,), 0.5), one, args[2], nl.full((size,), 2.0))
+        _, taken = by_both(call, *args)
+        assert taken or current().discrete
+
+
+def test_captured_steps_do_not_run_at_once_under_other_settings() -> None:
+    call = function()
+    for seed in range(12):
+        check(call, seed)
+    x, w = nl.asarray(np.ones((STEPS, STEPS))), nl.asarray(np.ones(STEPS))
+    nl.evaluate(x, w)
+    flat = nl.compile(lambda x, w: (lambda last, others: (last, *others))(*descent(nl, x, w)))
+    for _ in range(12):
+        flat(x, w)
+    assert by_both(flat, x, w)[1] or current().discrete
+    for setting in ({"verify": True}, {"executor": "reference"}, {"fast_math": True}):
+        with nl.config(**setting):
+            assert not by_both(flat, x, w)[1]
+    for _ in range(12):  # Another setting's steps were observed meanwhile.
+        flat(x, w)
+    assert by_both(flat, x, w)[1] or current().discrete
+
+
 def test_few_or_many_launches_are_not_captured(ran: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("MOST", 2 * STEPS - 1), ("LEAST", 1000), ("AT_ONCE", 0), ("MEMORY", 0)):
         with monkeypatch.context() as patch:
@@ -245,7 +318,7 @@ SHAPES = ((300, 200), (200, 160), (160, 70)) if current().discrete else ((30, 20
 
 
 def is_captured(call: Any) -> bool:
-    return call.ready.state.taped.captured is not None
+    return getattr(call.ready.state.taped, "captured", None) is not None
 
 
 def arrays_of(seed: int) -> list[Any]:
@@ -273,6 +346,35 @@ def test_a_call_is_captured_and_its_results_are_its_own() -> None:
         expected = dense(np, *given)
         for one, want in zip(found, (*expected[:3], *expected[4:]), strict=True):
             np.testing.assert_allclose(one.get(), want, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [2, 15, 16, 17, 33, 90])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_products_of_a_captured_call_have_the_bits_of_the_steps(size: int, dtype: str) -> None:
+    """Products of several sizes, one by itself, with NaN; over memory in which nothing was written."""
+
+    def body(x: Any, w: Any) -> Any:
+        y = nl.tanh(x @ w)
+        return y @ y.T, y.T @ x - 1, w @ w
+
+    call = nl.compile(body)
+    rng = np.random.default_rng(size)
+    with nl.config(poison=True):
+        for turn in range(12):
+            x, w = rng.standard_normal((size, 24)).astype(dtype), rng.standard_normal((24, 24)).astype(dtype)
+            x[turn % size, 3] = np.nan
+            given = nl.asarray(x), nl.asarray(w)
+            found = [one.get() for one in call(*given)]
+            state = call.ready.state
+            held = state.taped and state.taped.captured
+            if held is not None:
+                state.taped.captured = None  # So the steps run one by one.
+            expected = [one.get() for one in call(*given)]
+            if held is not None:
+                state.taped.captured = held
+            for one, other in zip(found, expected, strict=True):
+                assert one.tobytes() == other.tobytes()
+    assert current().discrete or is_captured(call)
 
 
 def test_results_as_operands_of_the_next_call() -> None:

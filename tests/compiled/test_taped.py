@@ -521,6 +521,26 @@ def test_filled_arrays_of_products_follow_the_call() -> None:
         np.testing.assert_allclose(function(nl.full((4, 4), float(call)), array).get(), expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("number", [0.0, 2.5, float("nan")])
+def test_a_filled_array_that_a_product_takes_is_taped(number: float) -> None:
+    """What a number fills is memory after that, which may be written to: the number is what it was."""
+
+    def compute(xp: Any, x: Any, w: Any, count: Any) -> Any:
+        state = xp.full((6, 30), number)
+        for _ in range(3):
+            state = xp.tanh(x + state @ w)
+        return state * (1 - count), xp.full((6, 30), number) + count
+
+    function = nl.compile(lambda *args: compute(nl, *args))
+    rng = np.random.default_rng(0)
+    for call in range(4 * TAPED):
+        x, w, count = rng.standard_normal((6, 30)), 0.1 * rng.standard_normal((30, 30)), np.array(0.5 * call)
+        for one, other in zip(function(*map(nl.asarray, (x, w, count))), compute(np, x, w, count), strict=True):
+            np.testing.assert_allclose(one.get(), other, rtol=1e-12, atol=1e-12)
+    if current().name != "reference" and nl.config.executor != "reference":
+        assert function._last.plainly[-1].taped is not None
+
+
 def test_a_function_of_numbers_and_constants_of_its_own_is_taped() -> None:
     x, n = nl.symbol("x", (40,)), nl.symbol("n", (), "i8")
     function = nl.function([x, n], (x * n + 3) * 2 + nl.arange(40) * n)

@@ -5,8 +5,9 @@ import pytest
 
 from numloom.base.config import config
 from numloom.device import complaints
+from numloom.device.cpu import blas_threads
 from numloom.device.cpu.backend import CpuDevice
-from numloom.device.cpu.hostview import as_array, compiled
+from numloom.device.cpu.hostview import ByAddresses, Product, as_array, compiled
 from numloom.device.cpu.routines import ROUTINES
 from numloom.device.interface import Strided
 from numloom.ops.routines import ROUTINES as ROWS
@@ -97,6 +98,90 @@ def test_matmul(char, shapes):
         np.testing.assert_allclose(as_array(out), expected, rtol=1e-2 if char == "e" else 1e-4, atol=1e-3)
     else:
         np.testing.assert_array_equal(as_array(out), expected)
+
+
+def by_addresses(x, y, out=None):
+    """A bound product of host arrays run once over memory full of 0xFB, what ran, and where all lies."""
+    given = [operand(x), operand(y)]
+    out = empty((x.shape[0], y.shape[1]), x.dtype) if out is None else out
+    as_array(out)[...] = np.frombuffer(b"\xfb" * x.itemsize, x.dtype)[0]
+    bound = DEVICE.bound_routine("matmul", *given, out=out)
+    at = [each.buffer.ptr + each.offset * each.dtype.itemsize for each in (*given, out)]
+    assert bound(*at) is True
+    return as_array(out), bound, at
+
+
+@pytest.mark.skipif(compiled is None, reason="compiled code takes addresses")
+@pytest.mark.parametrize("char", "fd")
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("rows", [2, 3, 15, 16, 17, 33])
+@pytest.mark.parametrize("shape", [(2, 2), (7, 15), (8, 17), (31, 33), (128, 96), (130, 260)])
+def test_a_product_by_one_call_of_blas_has_the_bits_of_numpy_s(char, rows, shape):
+    inner, columns = shape
+    rng = np.random.default_rng(rows)
+    wide = rng.standard_normal((rows + 2, inner + 3)).astype(char)
+    other = rng.standard_normal((inner, columns)).astype(char)
+    wide[1, 2], other[1, 0] = np.nan, np.inf
+    for x in (wide[1:-1, 2:-1], wide[1:-1, 2:-1].T.copy().T):
+        for y in (other, other.T.copy().T):
+            expected = np.empty((rows, columns), char)
+            blas_threads.matmul(x, y, expected)
+            found, bound, at = by_addresses(x, y)
+            assert type(bound) is Product
+            assert found.tobytes() == expected.tobytes()
+            before = found.copy()
+            assert ByAddresses.__call__(bound, *at) is True
+            assert found.tobytes() == before.tobytes()
+
+
+@pytest.mark.skipif(compiled is None, reason="compiled code takes addresses")
+def test_products_that_numpy_may_compute_otherwise_are_left_to_it():
+    x = np.random.default_rng(0).standard_normal((40, 30))
+    square = np.random.default_rng(0).standard_normal((30, 30))
+    found, bound, (a, _, c) = by_addresses(x, x.copy().T)  # One matrix by another that has its numbers.
+    assert type(bound) is Product
+    assert bound(a, a, c) is True  # By itself NumPy knows the result to be symmetric.
+    np.testing.assert_array_equal(found, x @ x.T)
+    found, bound, at = by_addresses(square, square.copy())
+    memory = operand(square)
+    assert bound(memory.buffer.ptr, at[1], memory.buffer.ptr) is True  # Over what is read.
+    np.testing.assert_allclose(as_array(memory), square @ square)
+    for x, y in (
+        (np.ones((1, 5)), np.ones((5, 4))), (np.ones((4, 5)), np.ones((5, 1))), (np.ones((4, 1)), np.ones((1, 4))),
+        (np.ones((8, 10))[::2, ::2], np.ones((5, 4))), (np.ones((4, 5), "D"), np.ones((5, 4), "D")),
+    ):  # fmt: skip
+        found, bound, _ = by_addresses(x, y)
+        assert type(bound) is not Product
+        np.testing.assert_array_equal(found, x @ y)
+    found, bound, _ = by_addresses(np.ones((4, 5)), np.ones((5, 6)), operand(np.empty((6, 4)).T))
+    assert type(bound) is not Product and (found == 5).all()
+
+
+@pytest.mark.skipif(compiled is None or blas_threads._openblas() is None, reason="who else has threads is not asked")
+def test_a_little_product_by_addresses_is_one_thread_s_and_leaves_as_many_as_before():
+    ask, say = blas_threads._openblas()
+    before = ask()
+    try:
+        for threads in (1, 2):
+            say(threads)
+            for size in (8, 64, 128):
+                x = np.random.default_rng(0).standard_normal((size, size))
+                by_addresses(x, x.copy())
+                assert ask() == threads
+    finally:
+        say(before)
+
+
+@pytest.mark.skipif(compiled is None, reason="compiled code takes addresses")
+def test_errors_that_kernels_found_come_before_a_product():
+    x = np.ones((16, 16))
+    found, bound, at = by_addresses(x, x + 1)
+    assert type(bound) is Product
+    found[...] = 7
+    complaints.put(DEVICE.error_address(), complaints.Found(5, 0, -1))
+    assert bound(*at) is False and (found == 7).all()
+    assert DEVICE.take_complaints() == [(5, 0, -1)]
+    assert bound(*at) is True and (found == 32).all()
 
 
 @pytest.mark.parametrize("char", "bil")

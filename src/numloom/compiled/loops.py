@@ -308,7 +308,8 @@ class Loop:
         if waits(operands):
             nbytes = self.nbytes
             return new_node(ROUTINE, self, operands, U8, one_tuple((nbytes,)), one_tuple((1,)), nbytes, None)
-        return opaque(self, operands, lambda: self._run(operands))
+        found = self._again(operands)
+        return opaque(self, operands, lambda: self._run(operands)) if found is None else found
 
     def _run(self, operands: Sequence[Node]) -> Node:
         """Its results for values."""
@@ -362,17 +363,27 @@ class Loop:
 
     def _launched(self, body: TracedBody, given: list[Node], device: Any) -> Node | None:
         """What all steps give, by one launch; None where they are none, or its kernel is being compiled."""
-        found = self._again(given, device)
+        found = self._prepared(given, device)
         if found is None and (self.taped is None or is_compiled(self.taped[0].tape)):
             self.learns -= 1
             counter = leaf_from_host(np.asarray(self.first, np.int64))
             layout = tuple([(at, strides) for at, _, _, strides in self.layout])
             extent = Extent(self.steps, self.first, self.states, layout, self.nbytes)
             self.taped = prepare_repeated(body.program.run, [counter, *given], extent, device)
-            found = self._again(given, device)
+            found = self._prepared(given, device)
         return found
 
-    def _again(self, given: list[Node], device: Any) -> Node | None:
+    def _again(self, operands: Sequence[Node]) -> Node | None:
+        """What all steps give as one launch, for operands in memory; None where more must be looked at."""
+        body = self.bodies[0]
+        if self.stepping.together is None or self.is_far or (self.learns and not body.runs_early):
+            return None
+        for node, like in zip(operands, body.likes[1:], strict=True):
+            if node.kind != LEAF or (node.strides is not like.strides and node.strides != like.strides):
+                return None
+        return self.stepping.again(operands)
+
+    def _prepared(self, given: list[Node], device: Any) -> Node | None:
         """Run what was prepared, if it is that for these values, and its kernel is there."""
         if self.taped is None:
             return None

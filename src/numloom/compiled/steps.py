@@ -314,23 +314,11 @@ class Stepping:
         """Take the steps from `begun` on by what one ran; False, with none taken, if values cannot be on the device."""
         assert self.step is not None
         fixed = [*state, *around]
-        rows = [fixed[place - 1] for place, _, _ in self.step.elements]
-        nodes = [self._numbers(device), *fixed, *rows, *taped.constants]
-        memory = [bring(node, device) for node in nodes]  # Steps one by one may have moved them.
-        if any([buffer.pool is not device.pool for buffer in memory]):
+        nodes = self._nodes(taped, fixed, device)
+        found = self._memory(taped, nodes, begun, device)
+        if found is None:
             return False
-        begins, strides = [0] * len(memory), [0] * len(memory)
-        begins[0], strides[0] = begun * NUMBER, NUMBER
-        for place, (_, begin, stride) in enumerate(self.step.elements, 1 + len(fixed)):
-            begins[place], strides[place] = begin + begun * stride, stride
-        for place in range(1, 1 + self.states):  # The loop's first state is others'.
-            if place in taped.adopted or _lies_otherwise(memory[place], 0, taped.past[place]):
-                nbytes = max(self.sizes[place - 1], 1)
-                own = device.allocate(nbytes)
-                device.copy(own, 0, memory[place], 0, nbytes)
-                memory[place] = own
-        if any([_lies_otherwise(*each) for each in zip(memory, begins, taped.past, strict=True)]):
-            return False
+        memory, begins, strides = found
         places = _places(taped)
         taken: set[int] = set()
         stacked = []
@@ -358,6 +346,61 @@ class Stepping:
         elif not together.run(memory, packed):
             run_stepped(taped, memory, begins, strides, states, 0, self.steps, stacked, last, packed, _pause, None)
         return True
+
+    def again(self, given: Sequence[Node]) -> Node | None:
+        """What `run` gives, by all steps as one launch once that is known, of computed operands that lie as the body's.
+
+        None where more must be looked at: what is pending, settings, doubts, or memory elsewhere.
+        """
+        together, taped, device = self.together, self.taped, current()
+        if together is None or taped is None or not device.pool.error_at or taped.tape.device is not device:
+            return None
+        guard.take()
+        try:
+            if guard.is_between() or plans_in_use() is not taped.plans or not together.is_for(taped):
+                return None
+            found = self._memory(taped, self._nodes(taped, given, device), 0, device)
+            if found is None:
+                return None
+            packed = device.allocate(self.nbytes)
+            if not together.run(found[0], packed):
+                return None
+            counters.flushes += 1
+        finally:
+            guard.give()
+        return self._packed(packed)
+
+    def _nodes(self, taped: Any, fixed: Sequence[Node], device: Any) -> list[Node]:
+        """Whose memory a step takes: its numbers', the state's and what it reads, rows of these, and constants."""
+        assert self.step is not None
+        rows = [fixed[place - 1] for place, _, _ in self.step.elements]
+        return [self._numbers(device), *fixed, *rows, *taped.constants]
+
+    def _memory(
+        self, taped: Any, nodes: list[Node], begun: int, device: Any
+    ) -> tuple[list[Any], list[int], list[int]] | None:
+        """The memory of `nodes`, where the step `begun` begins to read it, and how many bytes later each next one does.
+
+        The state's is its own where steps write to it. None if some lies elsewhere, or not as what was observed.
+        """
+        assert self.step is not None
+        memory = [bring(node, device) for node in nodes]  # Steps one by one may have moved them.
+        if any([buffer.pool is not device.pool for buffer in memory]):
+            return None
+        begins, strides = [0] * len(memory), [0] * len(memory)
+        begins[0], strides[0] = begun * NUMBER, NUMBER
+        fixed = len(memory) - len(taped.constants) - len(self.step.elements)
+        for place, (_, begin, stride) in enumerate(self.step.elements, fixed):
+            begins[place], strides[place] = begin + begun * stride, stride
+        for place in range(1, 1 + self.states):  # The loop's first state is others'.
+            if place in taped.adopted or _lies_otherwise(memory[place], 0, taped.past[place]):
+                nbytes = max(self.sizes[place - 1], 1)
+                own = device.allocate(nbytes)
+                device.copy(own, 0, memory[place], 0, nbytes)
+                memory[place] = own
+        if any([_lies_otherwise(*each) for each in zip(memory, begins, taped.past, strict=True)]):
+            return None
+        return memory, begins, strides
 
     def _captured(
         self, taped: Any, nodes: Sequence[Node], rows: dict[int, int], begins: list[int], strides: list[int],

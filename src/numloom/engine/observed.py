@@ -69,7 +69,7 @@ class Observer:
         self.made: list[tuple[list[int], list[int]]] = []
         """Of each step, the places that it reads and those that it writes."""
         self.numbered: list[tuple[list[Any], list[Any]]] = []
-        """Of each step, the numbers that its parameters are, and what it may complain of."""
+        """Of each step, the values that its parameters are with their numbers then, and what it may complain of."""
         self.tapes: list[Tape] = []
         self.device: Any = None
         self.thread = get_ident()
@@ -178,7 +178,9 @@ class Observer:
 
         made = relocated(launch, where)
         given = [nodes[number] for number in launch.numbers]
-        if any([node.kind < SCALAR for node in given]):
+        # What a number fills is memory by now, and still has the number.
+        filled = [nodes[number] for number in launch.computed]
+        if any([node.kind < SCALAR and not any([node is one for one in filled]) for node in given]):
             self.fail("a number follows from memory")
         if self.fault:
             return
@@ -228,7 +230,7 @@ class Observer:
     ) -> None:
         self.steps.append(step)
         self.made.append((reads, writes))
-        self.numbered.append((list(numbers), list(complaints)))
+        self.numbered.append(([(node, node.attr) for node in numbers], list(complaints)))
 
     # ------------------------------------------------------------ the end
 
@@ -292,7 +294,7 @@ class Observer:
                 if not all(map(self._is_constant, taken)):
                     self.fail("a number may follow from one that a call is given")
                 continue
-            step.numbers = tuple([self._number_place(tape, node) for node in numbers])
+            step.numbers = tuple([self._number_place(tape, *number) for number in numbers])
             step.located = tuple(
                 [
                     (word, self._complaint_place(tape, found, complaint))
@@ -304,13 +306,13 @@ class Observer:
         """Return whether a number is the same in each call, for all that is known: it may follow from an operand."""
         return not self.numbers or any([node is one for one in self.trace])
 
-    def _number_place(self, tape: Tape, node: Node) -> int:
+    def _number_place(self, tape: Tape, node: Node, number: Any) -> int:
         """Return the place of a number: an operand's, or a new one for what is the same in each call."""
         if id(node) in self.numbers:
             return self.numbers[id(node)]
         if not self._is_constant(node):
             self.fail("a number may follow from one that a call is given")
-        tape.constants.append((tape.places, node.attr))
+        tape.constants.append((tape.places, number))
         tape.places += 1
         return tape.places - 1
 
@@ -393,7 +395,7 @@ def prepare(
     """What ``run()`` ran, if that is the same for other operands; its results, computed; whether it is too early."""
     with observing(operands, constants, adoptable, plans, numbers) as observer:
         results = run()
-        observer.trace = [node for node in trace if node.kind in _NUMBERS]
+        observer.trace = list(trace)
         return observer.taped(results, plans_by_settings()), results, observer.early
 
 

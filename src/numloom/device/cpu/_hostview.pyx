@@ -59,12 +59,6 @@ cdef class ByAddresses:
     that a kernel found an error.
     """
 
-    cdef object function
-    cdef dict options
-    cdef tuple layouts, names
-    cdef bint gives
-    cdef intptr_t error_at
-
     def __init__(self, object function, dict options, tuple layouts, bint gives, tuple names, intptr_t error_at):
         self.function = function
         self.options = options
@@ -97,6 +91,79 @@ cdef class ByAddresses:
         else:
             out[...] = found
         return True
+
+
+ctypedef void (*Gemm32)(
+    int, int, int, int64_t, int64_t, int64_t, float, const void*, int64_t, const void*, int64_t, float, void*, int64_t
+) noexcept nogil
+ctypedef void (*Gemm64)(
+    int, int, int, int64_t, int64_t, int64_t, double, const void*, int64_t, const void*, int64_t, double, void*, int64_t
+) noexcept nogil
+ctypedef int (*Ask)() noexcept nogil
+ctypedef void (*Say)(int) noexcept nogil
+
+DEF ROW_MAJOR = 101
+
+
+cdef class Product(ByAddresses):
+    """A product of two matrices as the very call of BLAS that NumPy would make of it.
+
+    `fields` are the address of ``cblas_?gemm`` with integers of 64 bits, whether it is of float64, how both operands
+    lie (BLAS's words), rows, columns and inner extent, the leading extents of the three, bytes from the first to the
+    last element of each, and addresses of what asks and says how many threads BLAS takes, 0 where that is its own
+    affair. Where NumPy might call something else, for one matrix by itself or one that it writes to, NumPy does it.
+    """
+
+    def __init__(self, object function, dict options, tuple layouts, bint gives, tuple names, intptr_t error_at, tuple fields):
+        ByAddresses.__init__(self, function, options, layouts, gives, names, error_at)
+        self.gemm, self.double, self.left, self.right, self.rows, self.columns, self.inner = fields[:7]
+        self.lda, self.ldb, self.ldc, self.nbytes[0], self.nbytes[1], self.nbytes[2], self.ask, self.say = fields[7:]
+
+    def __call__(self, *at):
+        cdef long long[3] addresses
+        addresses[0], addresses[1], addresses[2] = at
+        if self.apart(addresses):
+            return self.multiply(addresses)
+        return ByAddresses.__call__(self, *at)
+
+    cdef bint apart(self, const long long* at) noexcept:
+        """Whether the operands are two, and the result lies elsewhere."""
+        cdef int k
+        for k in range(2):
+            if at[k] < at[2] + self.nbytes[2] and at[2] < at[k] + self.nbytes[k]:
+                return False
+        return at[0] != at[1]
+
+    cdef bint multiply(self, const long long* at) except -1:
+        """Multiply what is `apart`; False, with nothing done, where a kernel found an error."""
+        cdef int threads = 1
+        if self.error_at and is_set(self.error_at):
+            return False
+        if self.say == 0:
+            with nogil:
+                self.run(at)
+            return True
+        # Nobody else says anything meanwhile: this thread has the interpreter's lock.
+        threads = (<Ask>self.ask)()
+        if threads > 1:
+            (<Say>self.say)(1)
+        self.run(at)
+        if threads > 1:
+            (<Say>self.say)(threads)
+        return True
+
+    cdef void run(self, const long long* at) noexcept nogil:
+        """Call BLAS."""
+        if self.double:
+            (<Gemm64>self.gemm)(
+                ROW_MAJOR, self.left, self.right, self.rows, self.columns, self.inner, 1.0, <const void*>at[0], self.lda,
+                <const void*>at[1], self.ldb, 0.0, <void*>at[2], self.ldc,
+            )
+        else:
+            (<Gemm32>self.gemm)(
+                ROW_MAJOR, self.left, self.right, self.rows, self.columns, self.inner, 1.0, <const void*>at[0], self.lda,
+                <const void*>at[1], self.ldb, 0.0, <void*>at[2], self.ldc,
+            )
 
 
 def fill(intptr_t address, np.ndarray host):

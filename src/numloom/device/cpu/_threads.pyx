@@ -9,6 +9,8 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memmove, memset
 from libcpp.vector cimport vector
 
+from numloom.device.cpu._hostview cimport Product
+
 cdef extern from "threads.hpp" namespace "numloom" nogil:
     ctypedef void (*Entry)(const void*, long long, long long) noexcept
     cdef cppclass ThreadPool:
@@ -211,17 +213,28 @@ cdef class Chain:
         cdef Link* link
         cdef ThreadPool* here = pool
         cdef list at
+        cdef bint done
+        cdef long long address
+        cdef vector[long long] given
         if self.running:
             return False
         self.running = True
         try:
+            given.reserve(len(addresses))
+            for address in addresses:
+                given.push_back(address)
             for k in range(self.patches.size()):
-                self.patches[k].word[0] = <long long>addresses[self.patches[k].place] + self.patches[k].offset
+                self.patches[k].word[0] = given.at(self.patches[k].place) + self.patches[k].offset
             for k in range(self.links.size()):
                 link = &self.links[k]
                 if link.calls:
-                    at = [link.block[j] for j in range(link.grain)]
-                    if self.functions[link.items](*at) is False:
+                    function = self.functions[link.items]
+                    if type(function) is Product and (<Product>function).apart(link.block):
+                        done = (<Product>function).multiply(link.block)
+                    else:
+                        at = [link.block[j] for j in range(link.grain)]
+                        done = function(*at) is not False
+                    if not done:
                         return False
                 elif link.entry == NULL:
                     memmove(<void*><intptr_t>link.block[0], <const void*><intptr_t>link.block[1], link.items)

@@ -73,9 +73,23 @@ def product_of(char: str) -> tuple[int, bool] | None:
     return None if function is None else (ctypes.cast(function, ctypes.c_void_p).value or 0, suffix == "64_")
 
 
+def is_little(work: int) -> bool:
+    """Whether a product of so many multiplications is one thread's, which OpenBLAS must be told."""
+    return TINY < work <= LITTLE
+
+
+def addresses() -> tuple[int, int]:
+    """Where the functions begin that ask and say how many threads NumPy's OpenBLAS takes; zeros where it has none."""
+    found = _openblas()
+    if found is None:
+        return 0, 0
+    ask, say = [ctypes.cast(function, ctypes.c_void_p).value or 0 for function in found]  # type: ignore[arg-type]
+    return ask, say
+
+
 def matmul(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], out: np.ndarray[Any, Any]) -> None:
     """``np.matmul(x, y, out=out)`` by as many threads as the work is worth."""
-    if TINY < out.size * x.shape[-1] <= LITTLE:
+    if is_little(out.size * x.shape[-1]):
         by_one_thread(lambda: np.matmul(x, y, out=out))
     else:
         np.matmul(x, y, out=out)
@@ -119,4 +133,4 @@ def _whole() -> None:
 
 anew(_whole)
 
-__all__ = ["LITTLE", "by_one_thread", "matmul", "product_of"]
+__all__ = ["LITTLE", "addresses", "by_one_thread", "is_little", "matmul", "product_of"]

@@ -47,6 +47,7 @@ array_at = array_at_uncompiled if compiled is None else compiled.array_at
 
 
 ByAddresses: Any = None if compiled is None else compiled.ByAddresses
+Product: Any = None if compiled is None else compiled.Product
 
 
 def number_at_uncompiled(address: int, code: int) -> Any:

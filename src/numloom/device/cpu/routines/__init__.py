@@ -11,10 +11,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from numloom.device.cpu.hostview import ByAddresses, as_array
+from numloom.device.cpu.hostview import ByAddresses, Product, as_array
 from numloom.device.cpu.routines.counting import histogram, searchsorted, unique
 from numloom.device.cpu.routines.order import argsort, scan, sort
-from numloom.device.cpu.routines.products import matmul, multiply
+from numloom.device.cpu.routines.products import fields_of, matmul, multiply
 from numloom.device.cpu.routines.selecting import compress, nonzero
 from numloom.device.interface import Strided
 from numloom.ops.routines import ROUTINES as ROWS
@@ -60,4 +60,6 @@ def bound(device: Any, name: str, operands: tuple[Strided, ...], options: dict[s
     names = tuple([key for key, value in options.items() if value is ...])
     gives = "out" in options and name not in functions
     function = partial(functions[name], device) if name in functions else ROWS[name].numpy
-    return ByAddresses(function, fixed, layouts, gives, names, device.pool.error_at)
+    told = function, fixed, layouts, gives, names, device.pool.error_at
+    fields = fields_of(*map(as_array, given)) if functions is PRODUCTS else None
+    return ByAddresses(*told) if fields is None else Product(*told, fields)

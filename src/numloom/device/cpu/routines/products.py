@@ -73,6 +73,31 @@ def _stack(device: Any, x: Host, y: Host, out: Host, matrices: int, work: int) -
     return shared.run(device, f"stack_{out.dtype.char}", params, matrices, grain)
 
 
+def fields_of(x: Host, y: Host, out: Host) -> tuple[Any, ...] | None:
+    """What `numloom.device.cpu.hostview.Product` is told of a product; None of one that it leaves to NumPy."""
+    if out.ndim != 2 or out.dtype.char not in "fd" or not x.dtype == y.dtype == out.dtype:
+        return None
+    product = blas_threads.product_of(out.dtype.char)
+    orders = [_order(one) for one in (x, y, out)]
+    (rows, inner), columns = x.shape, y.shape[1]
+    if product is None or not product[1] or min(rows, inner, columns) < 2:
+        return None
+    if orders[0] is None or orders[1] is None or orders[2] is None or orders[2][0] == TRANSPOSED:
+        return None
+    (left, lda), (right, ldb), (_, ldc) = orders  # type: ignore[misc]
+    work = rows * inner * columns
+    threads = blas_threads.addresses() if blas_threads.is_little(work) else (0, 0)
+    return (
+        product[0], out.dtype.char == "d", left, right, rows, columns, inner, lda, ldb, ldc,
+        *[_extent(one) for one in (x, y, out)], *threads,
+    )  # fmt: skip
+
+
+def _extent(x: Host) -> int:
+    """Bytes from the first element to the end of the last."""
+    return x.itemsize + sum([(size - 1) * step for size, step in zip(x.shape, x.strides, strict=True)])
+
+
 PLAIN, TRANSPOSED = 111, 112
 """BLAS's words for how a matrix lies."""
 
