@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import pickle
 import random
 import sys
 import tempfile
@@ -57,7 +58,12 @@ GROUP = 16
 EXTENTS = [0, 1, 3, 7, 8, 9, 15, 16, 17, 31, 33]
 LARGE = [1000, 4099, 70000]
 DTYPES = ["?", "i1", "u1", "i2", "i4", "u4", "i8", "f4", "f4", "f8", "f8", "f8", "c8", "c16"]
-WAYS = ["compile", "compile", "function", "updates", "extents", "failing", "threads", "gradient"]
+WAYS = [
+    "compile", "compile", "nested", "named", "function", "function", "updates", "extents", "failing", "threads",
+    "slopes", "gradient",
+]  # fmt: skip
+"""`named`: with and without an option by name; `nested`: a compiled function calls it; `failing`: updates, and indices
+that are out of range in some calls; `slopes`: gradients of a program's sum."""
 
 STEPS: list[Callable[[Author], None]] = [
     calls.make_alike, memory.make_view, memory.make_view, memory.make_turned, memory.make_copy, memory.update,
@@ -249,6 +255,31 @@ def plainly_given(rnd: random.Random, hosts: list[Host], numbers: set[int]) -> l
     return arrays
 
 
+def otherwise_given(rnd: random.Random, forms: Sequence[Any], hosts: list[Host]) -> list[Any]:
+    """Arguments that lie in any way; those that share numbers change `hosts`."""
+    arrays = arguments_of(rnd, forms, hosts)
+    for number, host in enumerate(hosts):
+        kind = rnd.random()
+        if not host.size or not host.ndim or sum(np.may_share_memory(host, other) for other in hosts) > 1:
+            continue
+        if kind < 0.15:
+            hosts[number] = np.broadcast_to(host[:1], host.shape)
+            arrays[number] = nl.broadcast_to(nl.array(host[:1]), host.shape)
+        elif kind < 0.3:  # Memory that begins anywhere.
+            block = np.zeros(host.size + 3, host.dtype)
+            block[rnd.randrange(1, 4) :][: host.size] = host.ravel()
+            begin = next(
+                k for k in range(4) if np.array_equal(block[k:][: host.size], host.ravel(), host.dtype.kind in "fc")
+            )
+            arrays[number] = nl.asarray(block[begin : begin + host.size].reshape(host.shape))
+    alike = len(hosts) > 1 and hosts[0].shape == hosts[1].shape and hosts[0].dtype == hosts[1].dtype
+    if alike and hosts[0].ndim and len(hosts[0]) and rnd.random() < 0.3:  # Windows of one block that overlap.
+        block = np.concatenate([hosts[0], hosts[1][:1]])
+        whole = nl.array(block)
+        hosts[:2], arrays[:2] = [block[:-1], block[1:]], [whole[:-1], whole[1:]]
+    return arrays
+
+
 BETWEEN: list[dict[str, Any]] = [
     {"eager": True},
     {"num_threads": 1},
@@ -297,15 +328,27 @@ class Caller:
             return found
 
         forms, way = self.author.forms, self.way
+        host = self.rnd.random() < 0.1
+        if way == "nested":
+            return nl.compile(
+                nl.compile(function) if self.rnd.random() < 0.5 else _called(nl.compile(function)), host=host
+            )
+        if way == "named":
+            return nl.compile(lambda *arrays, scale=1: [*function(*arrays), arrays[0] * scale])
         if way in ("compile", "threads"):
-            return nl.compile(function)
+            return nl.compile(function, host=host)
         if way == "extents":
             open = [nl.symbol(f"a{k}", (None,) * len(form[1]), form[2]) for k, form in enumerate(forms)]
-            return nl.function(open, function)
+            return nl.function(open, function, host=host)
         symbols = [nl.symbol(f"a{k}", shape, dtype) for k, (_, shape, dtype, _) in enumerate(forms)]
         if way == "function":
-            return nl.function(symbols, function)
+            lends = self.rnd.random() < 0.3
+            return nl.function(symbols, self._lending(function) if lends else function, host=host)
         return self._updating(symbols, function)
+
+    def _lending(self, function: Any) -> Any:
+        """A function some of whose results are lent: arguments then are given as they are."""
+        return lambda *arrays: [nl.Out(one, borrow=self.rnd.random() < 0.5) for one in function(*arrays)]
 
     def _updating(self, symbols: list[Any], function: Any) -> Any:
         """A function whose results change shared variables; of `failing` some calls have an index out of range."""
@@ -338,7 +381,7 @@ class Caller:
             forms = self.author.resized(rnd.choice(EXTENTS))
         hosts = [argument(round, *form, self.author.special) for form in forms]
         if not plain:
-            return hosts, arguments_of(rnd, forms, hosts)
+            return hosts, otherwise_given(rnd, forms, hosts)
         arrays = plainly_given(rnd, hosts, self.numbers)
         for number, (_, shape, dtype, order) in enumerate(forms):
             fit = [one for one in self.last if one.shape == shape and one.dtype == np.dtype(dtype)]
@@ -369,15 +412,19 @@ class Caller:
         settings = rnd.choice(BETWEEN) if rnd.random() < 0.06 else {}
         with nl.profile() if rnd.random() < 0.05 else nullcontext(), nl.config(**settings):
             try:
-                found = self.call(*arrays)
+                scale = rnd.choice([1, 1, 2, 3])
+                found = self.call(*arrays, **({"scale": scale} if scale > 1 and self.way == "named" else {}))
                 assert self.way != "failing" or not bad, f"{what}: no error\n{program.shown()}"
             except IndexError:
                 if self.way != "failing" or not bad:
                     raise
                 found = None
         assert same_bits(numbers, waits.get()), f"{what}: what was pending\n{program.shown()}"
+        if found is not None and self.way == "named":
+            assert same_bits(want_scaled(before[0], scale), host_of(found.pop())), f"{what}: scale {scale}"
         if found is not None:
             self.look(found, want, hosts, what)
+        self.set_shared()
         for shared, model in zip(self.shared, self.model, strict=True):
             self.same(model, shared.get_value(), self.place, f"{what}: a shared variable")
         for array, host in zip(arrays, before, strict=False):
@@ -387,6 +434,15 @@ class Caller:
         self.kept.change()
         self.kept.check(program, what)
         return True
+
+    def set_shared(self) -> None:
+        """Sometimes the caller gives shared variables values, or has theirs, and writes there."""
+        for number, shared in enumerate(self.shared):
+            if self.rnd.random() < 0.1:
+                self.model[number] = self.model[1 - number].copy()
+                shared.set_value(self.model[number])
+            if self.rnd.random() < 0.2 and self.program.kinds[self.place] != "near":
+                self.kept.add(shared.get_value(host=False), self.model[number])
 
     def same(self, want: Host, have: Host, place: int, what: str) -> None:
         near = self.program.kinds[place] == "near"
@@ -401,19 +457,19 @@ class Caller:
         if rnd.random() < 0.8:
             program.compare(found[: len(want)], want, what)
             for number, (one, other) in enumerate(zip(found, plain, strict=False)):
-                assert same_bits(other.get(), one.get(), program.signed), (
+                assert same_bits(other.get(), host_of(one), program.signed), (
                     f"{what}, output {number}: uncompiled {other!r}, compiled {one!r}, from {drawn}\n{program.shown()}"
                 )
         if self.shared:
             self.handed_on(found, want, what)
         # For each form of arguments there is a first call.
         if self.outer is not None and len(found) > len(want) and len(self.call.known.entries) == 1:
-            assert same_bits(-self.outer[1] * 2, found[-1].get()), f"{what}: what it reads beside\n{program.shown()}"
+            assert same_bits(-self.outer[1] * 2, host_of(found[-1])), f"{what}: what it reads beside\n{program.shown()}"
         for number, one in enumerate(found):
             if rnd.random() < 0.5:
                 near = number >= len(want) or program.kinds[number] == "near"
-                self.kept.add(one, one.get() if near else want[number])
-        self.last = found if rnd.random() < 0.7 else []
+                self.kept.add(one, host_of(one).copy() if near else want[number])
+        self.last = [one for one in found if isinstance(one, nl.ndarray)] if rnd.random() < 0.7 else []
 
     def handed_on(self, found: list[Any], want: list[Host], what: str) -> None:
         """Look at the shared variables' old values, and make the models what they are now."""
@@ -467,6 +523,22 @@ class Caller:
         return 2 * sum(map(len, jobs))
 
 
+def host_of(x: Any) -> Host:
+    """Numbers of a result, which may be NumPy's."""
+    return x.get() if isinstance(x, nl.ndarray) else np.asarray(x)
+
+
+def want_scaled(host: Host, scale: int) -> Host:
+    """Multiply by a number."""
+    with np.errstate(all="ignore"):
+        return np.asarray(host * scale)
+
+
+def _called(function: Any) -> Any:
+    """A function that calls another one."""
+    return lambda *arrays: function(*arrays)
+
+
 def settings_of(rnd: random.Random) -> dict[str, Any]:
     """Settings of a program."""
     found: dict[str, Any] = {"poison": rnd.random() < 0.5, "cpu_compile": "background"}
@@ -488,7 +560,9 @@ def program_at(seed: int) -> tuple[Any, str, dict[str, Any], random.Random]:
         way = "compile"  # A tree that was made before takes blocks of those draws alone that it needs.
     if way in ("updates", "failing") and not program.kinds:
         way = "compile"
-    if way not in ("compile", "threads") and any(form[3] == "F" for form in program.author.forms):
+    if way in ("nested", "named") and program.drawn:
+        way = "compile"
+    if way not in ("compile", "threads", "nested", "named") and any(form[3] == "F" for form in program.author.forms):
         way = "compile"  # Symbols are in C order.
     return program, way, settings, rnd
 
@@ -503,6 +577,9 @@ def check(seed: int, outcome: Outcome) -> Iterator[None]:
         return
     with nl.config(**settings):
         caller = Caller(program, way, rnd)
+        if way == "slopes":
+            yield from check_slopes(caller, outcome)
+            return
         outcome.functions.append(caller.call)
         first = rnd.choice([3, 3, 3, 4, 5])
         outcome.calls += caller.rounds(0, first, 0.95)
@@ -510,12 +587,55 @@ def check(seed: int, outcome: Outcome) -> Iterator[None]:
             return
     yield
     with nl.config(**settings):
+        if caller.shared and rnd.random() < 0.1:  # It goes on as another one, with variables of its own.
+            caller.call, *caller.shared = pickle.loads(pickle.dumps((caller.call, *caller.shared)))
+            outcome.functions.append(caller.call)
         outcome.calls += caller.rounds(30, 5, 0.95)
         outcome.look()
         if way == "threads":
             outcome.calls += caller.at_once()
         outcome.calls += caller.rounds(60, CALLS - 5, 0.6)
         outcome.look()
+
+
+def check_slopes(caller: Caller, outcome: Outcome) -> Iterator[None]:
+    """Gradients of a program's sum, compiled beside uncompiled; both refuse alike."""
+    program, forms = caller.program, caller.author.forms
+    numbers = tuple(number for number, form in enumerate(forms) if form[2] in ("f4", "f8"))
+    if not numbers or program.drawn:
+        return
+
+    def cost(*arrays: Any) -> Any:
+        found = [one for one in program.loom(arrays, None) if one.dtype.kind == "f"]
+        return sum([(one * (0.5 + number)).sum() for number, one in enumerate(found)], nl.zeros(()))
+
+    def plain(*arrays: Any) -> Any:
+        return _leaves(nl.value_and_grad(cost, numbers, allow_unused=True)(*arrays))
+
+    call = nl.compile(plain)
+    outcome.functions.append(call)
+    for round in range(CALLS):
+        if round == 4:
+            yield
+        hosts = caller.author.arguments(round)
+        if program.by_numpy(hosts, None) is None:
+            continue
+        answers: list[Any] = []
+        for way in (plain, call):
+            try:
+                answers.append([one.get() for one in way(*[nl.array(host, order="K") for host in hosts])])
+            except Exception as error:
+                answers.append(type(error))
+        want, found = answers
+        if isinstance(want, type) or isinstance(found, type):
+            assert want is found, f"uncompiled {want}, compiled {found}\n{program.shown()}"
+            return
+        outcome.calls += 1
+        for number, (one, other) in enumerate(zip(found, want, strict=True)):
+            assert close(other, one), (
+                f"slopes, call {round}, result {number}: uncompiled {other!r}, compiled {one!r}\n{program.shown()}"
+            )
+    outcome.look()
 
 
 def check_gradient(cost: Cost, settings: dict[str, Any], seed: int, outcome: Outcome) -> Iterator[None]:
