@@ -135,8 +135,10 @@ def loops(a: Author) -> None:
     t, steps, kind = a.target(), a.pick([0, 1, 3, 33, 40]), a.number(4)
     body = a.pick(bodies(a, name, x))
     if kind == 0:
-        a.add(f"{t} = while_(lambda s: s[0] < {steps}, lambda s: (s[0] + 1, (lambda s: {body})(s[1])), "
-              f"(np.asarray(0), {name}))[1]")  # fmt: skip
+        # Its state keeps its order in memory.
+        body = f"(lambda s: np.asarray({body}, order='C'))(s[1])"
+        a.add(f"{t} = while_(lambda s: s[0] < {steps}, lambda s: (s[0] + 1, {body}), "
+              f"(np.asarray(0), np.asarray({name}, order='C')))[1]")  # fmt: skip
     elif kind == 1 and x.ndim > 1 and 0 < len(x) <= 40 and x[0].size:
         row = a.pick(["np.maximum(s, e)", "np.where(e > 0, s - e, s)", "np.minimum(s + e, 7)"])
         given = a.pick(["s + e", "s", "e * 2", "s.max()", "np.sort(s)"])
