@@ -135,3 +135,23 @@ def test_a_pattern_takes_a_fixed_number_of_arrays() -> None:
 def test_errors_of_a_pattern_itself_are_told() -> None:
     with pytest.raises(NameError):
         nl.rewrite(nl.sin(X), (lambda a: unknown(a), lambda a: a))  # type: ignore[name-defined]  # noqa: F821
+
+
+@pytest.mark.parametrize("way", ["substitute", "givens", "verify"])
+def test_a_number_in_the_place_of_memory_that_a_routine_sees_a_part_of(way: str) -> None:
+    """A routine that is bound to addresses reads by the strides that it was bound for: `full` has no others."""
+    with nl.config(unplanned=0, poison=True):
+        x = nl.symbol("x", (8, 9), "i1")
+        tree = nl.maximum.accumulate(x[1:, -2::-2], 0)
+        ready = nl.function([x], tree)
+        for call in range(4):
+            ready(nl.array(np.full((8, 9), call, "i1")))
+        filled = nl.full((8, 9), 3, "i1")
+        if way == "substitute":
+            found = nl.substitute(tree, (x, filled))
+        elif way == "givens":
+            found = nl.function([], tree, givens=[(x, filled)])()
+        else:
+            with nl.config(verify=True):
+                found = ready(filled)
+        assert (found.get() == 3).all()

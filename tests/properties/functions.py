@@ -699,7 +699,7 @@ def check_scan(program: Program, steps: int, seed: int) -> int:
 
 # ---------------------------------------------------------------- gradients
 
-_FORM = (3, 4)
+FORM = (3, 4)
 _SMOOTH = [
     "{t} = {x} * {y}", "{t} = {x} + {y}", "{t} = {x} - 2 * {y}", "{t} = np.sin({x})", "{t} = np.tanh({x} * {y})",
     "{t} = {x} / (1 + {y} * {y})", "{t} = np.where({x} > 0.1, {y}, {x})", "{t} = np.maximum({x}, {y})",
@@ -752,15 +752,15 @@ class Cost:
         exec(self.code, names)
         cost = 0.0
         for name, weights in zip(self.names, self.weights, strict=True):
-            cost = cost + (names[name] * xp.asarray(np.array(weights).reshape(_FORM))).sum()
+            cost = cost + (names[name] * xp.asarray(np.array(weights).reshape(FORM))).sum()
         return cost
 
     def derivatives(self, hosts: Sequence[Host], step: float) -> list[Host]:
         """By differences."""
         found = []
         for number, host in enumerate(hosts):
-            result = np.zeros(_FORM)
-            for at in np.ndindex(_FORM):
+            result = np.zeros(FORM)
+            for at in np.ndindex(FORM):
                 ends = []
                 for sign in (1, -1):
                     moved = [x.copy() for x in hosts]
@@ -784,12 +784,12 @@ def check_gradient(seed: int) -> int:
     def function(*arrays: Any) -> Any:
         return cost(nl, arrays)
 
-    symbols = [nl.symbol(f"a{k}", _FORM) for k in numbers]
+    symbols = [nl.symbol(f"a{k}", FORM) for k in numbers]
     ready: Any = None
     both = nl.compile(lambda *arrays: nl.value_and_grad(function, numbers, allow_unused=True)(*arrays))
     right = 0
     for call in range(3):
-        hosts = [generator.uniform(-1.5, 1.5, _FORM) for _ in numbers]
+        hosts = [generator.uniform(-1.5, 1.5, FORM) for _ in numbers]
         with np.errstate(all="ignore"):
             try:
                 value = float(cost(np, hosts))

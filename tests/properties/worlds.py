@@ -147,6 +147,29 @@ def host(x: Any) -> Host:
     return x.get() if isinstance(x, nl.ndarray) else np.array(x)
 
 
+def host_fori(lower: int, upper: int, body: Callable[[Any, Any], Any], state: Any) -> Any:
+    """Take the steps of `nl.fori_loop` one by one."""
+    for number in range(lower, upper):
+        state = body(np.asarray(number), state)
+    return state
+
+
+def host_while(condition: Callable[[Any], Any], body: Callable[[Any], Any], state: Any) -> Any:
+    """Take the steps of `nl.while_loop` one by one."""
+    while condition(state):
+        state = body(state)
+    return state
+
+
+def host_scan(body: Callable[[Any, Any], Any], state: Any, over: Host) -> tuple[Any, Any]:
+    """Take the steps of `nl.scan` one by one."""
+    given = []
+    for element in over:
+        state, one = body(state, element)
+        given.append(one)
+    return state, np.stack(given)
+
+
 LOOKS: dict[str, Callable[[Any], Any]] = {
     "print": str,
     "format": lambda x: f"{x}",
@@ -197,6 +220,9 @@ class NumPyWorld(World):
             "draw": lambda *args: host_draw(round, *args),
             "export": lambda x: x.view(),
             "apart": lambda x: x.copy(),  # NumPy itself reads some of what it has written.
+            "fori": host_fori,
+            "while_": host_while,
+            "scan": host_scan,
         }
 
     def run(self, code: CodeType) -> bool:
@@ -219,6 +245,9 @@ class LoomWorld(World):
             "draw": lambda *args: draw(round, *args),
             "export": exported,
             "apart": lambda x: x,
+            "fori": nl.fori_loop,
+            "while_": nl.while_loop,
+            "scan": nl.scan,
         }
 
     def run(self, code: CodeType) -> None:

@@ -314,7 +314,10 @@ def recorded_again(node: Node, args: Sequence[Node]) -> Node:
     if kind == VIEW:
         base = args[0]
         if base.kind == FILL or base.kind == SCALAR:
-            return view(base, node.code, node.attr, node.shape, node.strides)
+            seen = view(base, node.code, node.attr, node.shape, node.strides)
+            # A part of one number is that number, dense: a routine that is bound to addresses reads by other strides.
+            if seen.strides == node.strides:
+                return seen
         return viewed(signature_of(node), base, node.attr)
     if kind == GATHER:
         op_def = node.op_def if node.op_def is INSIDE else here(node.op_def.complaint)
