@@ -538,7 +538,7 @@ def test_a_filled_array_that_a_product_takes_is_taped(number: float) -> None:
         for one, other in zip(function(*map(nl.asarray, (x, w, count))), compute(np, x, w, count), strict=True):
             np.testing.assert_allclose(one.get(), other, rtol=1e-12, atol=1e-12)
     if current().name != "reference" and nl.config.executor != "reference":
-        assert function._last.plainly[-1].taped is not None
+        assert function.ready.state.taped is not None
 
 
 def test_a_function_of_numbers_and_constants_of_its_own_is_taped() -> None:

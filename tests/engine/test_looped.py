@@ -6,12 +6,10 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-import numpy as np
 import pytest
 from interpreted import Host
 from programs import Case, describe, random_map, random_reduction, random_rows, same, words_of
 
-import numloom as nl
 from numloom.device import registry
 from numloom.emit import emit
 from numloom.engine import link, tape

@@ -60,6 +60,7 @@ MAKERS: dict[tuple[str, str], Callable[[], Any] | None] = {
     ("array.storage", "Storage"): lambda: nl.arange(3.0).storage,
     ("array.storage", "Exported"): lambda: of("array.storage", "Exported")(nl.arange(3.0).storage),
     ("array.convert", "_Consumed"): lambda: of("array.convert", "_Consumed")(numpy.arange(3.0).__dlpack__()),
+    ("engine._looped", "Part"): None,
     ("engine._unplanned", "Run"): None,
     ("engine.doubts", "Doubt"): None,
     ("kernels.texture", "TextureObject"): texture,

@@ -42,7 +42,7 @@ DRAWS: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.fixture
 def no_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process in which nobody has made a symbol: in others draws are recorded, as expressions with one want to know."""
+    """A process in which nobody has made a symbol: else draws are recorded, as expressions with one want to know."""
     monkeypatch.setattr(register, "symbols", False)
 
 

@@ -97,8 +97,8 @@ class Linked:
     """
 
     __slots__ = (
-        "entry", "geometry", "items", "kernel", "loops", "parameters", "pattern", "run", "scratch", "sizes", "source", "step",
-        "words", "workspace",
+        "entry", "geometry", "items", "kernel", "loops", "parameters", "pattern", "run", "scratch", "sizes", "source",
+        "step", "words", "workspace",
     )  # fmt: skip
 
     step: Any
@@ -491,19 +491,8 @@ def launch_kernel(launch: Launch, frame: Frame, nodes: Any, tape: Tape) -> None:
     device, pool = frame.device, frame.pool
     compiled = linked.run is not None or is_ready(linked, tape.device)
     if not compiled and device.interprets:
-        if run_by_loops(linked, device):
-            settle_near(device, pool)
-            return
-        later: list[Any] = []
         try:
-            try:
-                run_interpreted(linked, device, later)
-            except MemoryError:  # Then a block at a time.
-                later.clear()
-                run_interpreted(linked, device, None)
-            # Compiled code hears no signal from here on until it is known that these values are there.
-            for memory, stored in later:
-                memory[...] = stored
+            run_uncompiled(linked, device)
         finally:  # NumPy may refuse what a gather has complained of already.
             settle_near(device, pool)
         return
@@ -568,9 +557,10 @@ def runs_by_loops(tape: Tape) -> bool:
     """Return whether each launch of a tape has its kernel, or ready-made loops for it."""
     for step in tape.steps:
         linked = step.linked if type(step) is Launch else None
-        if linked is not None and linked.run is None and not is_ready(linked, tape.device):
-            if not has_loops(linked, tape.device):
-                return False
+        if linked is None or linked.run is not None or is_ready(linked, tape.device):
+            continue
+        if not has_loops(linked, tape.device):
+            return False
     return True
 
 
@@ -593,6 +583,21 @@ def pack(words: Any, word: int, value: Any, code: int) -> None:
         raw += bytes(-len(raw) % 8)
         for index in range(0, len(raw), 8):
             words.put(word + index // 8, _long_word.unpack_from(raw, index)[0])
+
+
+def run_uncompiled(linked: Linked, device: Any) -> None:
+    """Run a launch that is bound, whose kernel is not there yet: by ready-made loops, else by the interpreter."""
+    if run_by_loops(linked, device):
+        return
+    later: list[Any] = []
+    try:
+        run_interpreted(linked, device, later)
+    except MemoryError:  # Then a block at a time.
+        later.clear()
+        run_interpreted(linked, device, None)
+    # Compiled code hears no signal from here on until it is known that these values are there.
+    for memory, stored in later:
+        memory[...] = stored
 
 
 def has_loops(linked: Linked, device: Any) -> bool:
@@ -735,5 +740,6 @@ def let_go(nodes: list[Any], number: int, computed: bool, kept: list[Any], forei
 
 __all__ = [
     "Frame", "Launch", "Linked", "Parameter", "Step", "Tape", "begin_of", "capture_graph", "forget_captured",
-    "give_frame", "is_bound", "is_compiled", "is_ready", "pack", "put", "run", "run_plan", "run_step", "runs_by_loops", "take_frame",
+    "give_frame", "is_bound", "is_compiled", "is_ready", "pack", "put", "run", "run_plan", "run_step", "runs_by_loops",
+    "take_frame",
 ]  # fmt: skip
