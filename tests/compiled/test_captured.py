@@ -379,7 +379,7 @@ def test_products_of_a_captured_call_have_the_bits_of_the_steps(size: int, dtype
 
 def test_results_as_operands_of_the_next_call() -> None:
     """As training does: memory of a call before last is memory of results again."""
-    rows, units = SHAPES[0][0], SHAPES[2][1]
+    rows, units = SHAPES[0][0], SHAPES[1][1]
     x, t = np.random.default_rng(1).standard_normal((2, rows, units)) / rows**0.5
 
     def step(xp: Any, x: Any, t: Any, w: Any) -> Any:

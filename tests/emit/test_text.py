@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import replace
 from math import prod
 from random import Random
@@ -65,6 +66,12 @@ def test_maps_of_one_structure_share_their_text() -> None:
     ):  # register-blocked stencils, and rows too short for them
         inside = [Box(2, (1, 1), (1, 1), (n - 2, m - 2)) for n, m in (small, large)]
         same_text(stencil(small, inside[0]), stencil(large, inside[1]))
+
+
+def test_texts_are_let_go() -> None:
+    """Python 3.12 keeps what was interned for good."""
+    text = emit(softplus((77, 3), (3, 1)), False).text
+    assert sys.intern(text[:1] + text[1:]) is not text
 
 
 def test_texts_of_other_structures_differ() -> None:

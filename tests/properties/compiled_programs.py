@@ -227,8 +227,8 @@ class Outcome:
 def states_of(call: Any) -> list[Any]:
     """What is known of a function's calls, for each form of its arguments."""
     functions = call.known.entries.values() if isinstance(call, Compiled) else [call]
-    ready = [one for function in functions for one in (function._single, *function._ready.values())]
-    return [one.plainly[3] for one in ready if one is not None and one.plainly is not None]
+    ready = [one for function in functions for one in (function.ready, *function._ready.values())]
+    return [one.state for one in ready if one is not None and one.state is not None]
 
 
 def placed(rnd: random.Random) -> Any:

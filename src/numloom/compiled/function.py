@@ -383,8 +383,8 @@ class _Ready(Known):
         self.state = None
         if program.recorded is not None and function.profile is None and not program.several:
             self.state = CallState(
-                program.recorded, program.recorded.results or (), self.updated, self.likes, self.storages, program.may_fail,
-                bool(self.draws), self.plain,
+                program.recorded, program.recorded.results or (), self.updated, self.likes, self.storages,
+                program.may_fail, bool(self.draws), self.plain,
             )  # fmt: skip
 
     def operands(self, operands: list[Node], advance: bool) -> None:

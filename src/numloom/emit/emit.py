@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -54,8 +53,7 @@ def emit(program: Program, fast_math: bool = False) -> KernelSource:
     text = text.replace(_ENTRY, entry)
     if "namespace nl_user" in text:
         text = user.guarded(text, entry)
-    # Of many steps with one kernel, one text is kept.
-    return KernelSource(sys.intern(text), entry, source.words, source.geometry)
+    return KernelSource(text, entry, source.words, source.geometry)
 
 
 def _makes_random_numbers(program: Program) -> bool:
