@@ -11,6 +11,7 @@ from compiled_programs import Caller, Summary, program_at, run
 from worlds import PROGRAMS, load_loops
 
 import numloom as nl
+from apart import stand_in
 from numloom.device import registry
 
 pytestmark = [
@@ -39,6 +40,14 @@ def check(first: int, count: int) -> None:
 @pytest.mark.parametrize("part", range(2))
 def test_compiled_programs(part: int) -> None:
     check(100_000 * part, FEW)
+
+
+def test_beside_a_gpu() -> None:
+    """A loop may run on the other side than when its call was recorded (a stand-in refuses memory of the host)."""
+    with stand_in():
+        found = run(range(8_200_024, 8_200_040), Summary())
+    assert not found.wrong, "\n".join([str(found), *found.wrong[:3]])
+    assert found.taped > 4, found
 
 
 @pytest.mark.slow

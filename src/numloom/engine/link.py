@@ -105,9 +105,8 @@ def link(step: Step, source: KernelSource, device: Any) -> Linked:
     span = None if profiler is None else profiler.begin("compilation", source.entry, source.entry)
     assert step.program is not None
     kernel = kernel_of(step.program, source, device)
-    source.text = (
-        kernel.text
-    )  # One text for all steps with this kernel; those that Python interns stay for good in 3.12.
+    # One text for all steps with this kernel; those that Python interns stay for good in 3.12.
+    source.text = getattr(kernel, "text", source.text)
     if span is not None:
         profiler.end(span)
     words = new_words(len(source.words))

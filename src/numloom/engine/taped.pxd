@@ -37,8 +37,8 @@ cdef class RoutineCall(Step):
     @cython.locals(at=list, addresses=Words, place=cython.Py_ssize_t, target=cython.Py_ssize_t)
     cdef bint run_bound(self, Call call, Frame frame) except -1
     @cython.locals(values=list, nodes=list, number=cython.Py_ssize_t, place=cython.Py_ssize_t, node=Node,
-                   begin=cython.longlong)
-    cdef object run_in_full(self, Frame frame)
+                   begin=cython.longlong, buffer=Buffer)
+    cdef object run_in_full(self, Frame frame, Tape tape)
 
 
 @cython.final

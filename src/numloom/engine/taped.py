@@ -120,7 +120,7 @@ class RoutineCall(Step):
             call = cython.cast(Call, self.call)
             if call.bound is not None and call.device is tape.device and self.run_bound(call, frame):
                 return
-        self.run_in_full(frame)
+        self.run_in_full(frame, tape)
 
     def run_bound(self, call: Call, frame: Frame) -> bool:
         """Run it by addresses, or have it taken down; False, with nothing done, where it must look at operands."""
@@ -152,7 +152,7 @@ class RoutineCall(Step):
         _counters.library_calls += 1
         return True
 
-    def run_in_full(self, frame: Frame) -> None:
+    def run_in_full(self, frame: Frame, tape: Tape) -> None:
         """Run it on nodes."""
         values = frame.values
         nodes = [node_at(operand, frame) for operand in self.operands]
@@ -168,11 +168,16 @@ class RoutineCall(Step):
             if node.kind != LEAF:
                 evaluate([node])
             memory = values[place]
+            buffer = cython.cast(Buffer, node.buffer)
+            if buffer.pool is not frame.pool and is_mixed():  # A loop may have run on the other side this time.
+                buffer = bring(node, tape.device)
+                if buffer.pool is not frame.pool:
+                    raise AssertionError("the result of a routine stays on another device")
             if memory is None:
-                put(frame, place, node.buffer, 0)
-            elif memory is not node.buffer:
+                put(frame, place, buffer, 0)
+            elif memory is not buffer:
                 begin = begin_of(frame, place)
-                frame.device.copy(memory, begin, node.buffer, 0, node.size * ITEMSIZES[node.code])
+                frame.device.copy(memory, begin, buffer, 0, node.size * ITEMSIZES[node.code])
 
 
 class TapedCall:
