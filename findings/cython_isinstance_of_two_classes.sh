@@ -4,7 +4,7 @@
 # Expected: what Python does, and what Cython does of isinstance(x, Other) alone: an error that x's __class__ raises comes out.
 # Seen: the test counts as true, its branch runs, and the call ends in
 #   SystemError: <cyfunction ...> returned a result with an exception set
-# What works: two calls, isinstance(x, str) or isinstance(x, Other); a tuple that the function is given.
+# What works: two calls, isinstance(x, str) or isinstance(x, Other).
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
