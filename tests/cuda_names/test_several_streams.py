@@ -194,6 +194,31 @@ def test_memory_of_streams_is_the_device_s():
     assert pool.used_bytes() <= before + (1 << 21)  # Scratch memory of the stream stays.
 
 
+def test_compiled_functions_are_taped_beside_streams(device):
+    """By the stream that has all that they take; else the long way, which knows whose memory that is."""
+    function = np.compile(lambda a, b: np.sqrt(a * a + b) - (a * b).sum() * 1e-6)
+    host = numpy.random.default_rng(0).random((2, LARGE))
+    right = numpy.sqrt(host[0] * host[0] + host[1]) - (host[0] * host[1]).sum() * 1e-6
+    streams = [np.cuda.Stream(non_blocking=True), np.cuda.Stream.null, np.cuda.Stream()]
+    for stream in streams:
+        with stream, np.config(unplanned=0, cuda_compile="wait"):
+            a, b = np.asarray(host[0]) * 1, np.asarray(host[1]) * 1
+            np.evaluate(a, b)
+            for _ in range(8):
+                found = function(a, b)
+                numpy.testing.assert_allclose(found.get(), right, rtol=1e-12)
+            here = registry.current()
+            taped = function.ready.state.taped
+            assert (taped is not None and taped.tape.device is here) or not GPU
+            here.touched = False
+            delay()
+            found = function(a, b)
+            assert lies_on(found) is here
+            assert here.touched  # Who reads it on another stream waits.
+        with streams[streams.index(stream) - 1]:
+            numpy.testing.assert_allclose((found + function(a, b)).get(), 2 * right, rtol=1e-12)
+
+
 MEAN = np.ElementwiseKernel("float64 a, float64 b", "float64 c", "c = (a + b) / 2", "mean")
 
 
@@ -203,7 +228,19 @@ def compiled_from(a, b):
     return a - (c @ c).sum() * 1e-7
 
 
-compiled = np.compile(compiled_from)
+def looped_from(a, b):
+    """Some steps of a loop, each a map and a sum."""
+    state = a
+    for step in range(12):
+        state = state * 0.5 + b[step] * 0.25 - state.mean() * 1e-3
+    return state
+
+
+def looped_by_scan(a, b):
+    return np.scan(lambda s, row: (s * 0.5 + row * 0.25 - s.mean() * 1e-3, row), a, b[:12])[0]
+
+
+compiled, looped = np.compile(compiled_from), np.compile(looped_by_scan)
 STEPS = {
     "map": lambda np, a, b: a * 1.5 - b,
     "sum": lambda np, a, b: a + b.sum() * 1e-6,
@@ -215,6 +252,7 @@ STEPS = {
     "join": lambda np, a, b: np.concatenate([a[100:], b[:100]]),
     "roll": lambda np, a, b: np.roll(a, 7),
     "compiled": lambda np, a, b: (compiled_from if np is numpy else compiled)(a, b),
+    "loop": lambda np, a, b: (looped_from if np is numpy else looped)(a, b),
     "kernel": lambda np, a, b: MEAN(a, b) if np is not numpy and GPU else (a + b) / 2,
 }
 

@@ -19,7 +19,7 @@ from numloom.base.errors import OutOfMemoryError
 from numloom.compiled.calls import constants_of, wrap_all
 from numloom.compiled.captured import CapturedSteps, capture_steps
 from numloom.compiled.program import TreeProgram
-from numloom.device.registry import current, is_mixed
+from numloom.device.registry import current, is_mixed, several, take_turn
 from numloom.engine.doubts import Within, add, is_due
 from numloom.engine.evaluate import (
     evaluate,
@@ -359,7 +359,13 @@ class Stepping:
         try:
             if guard.is_between() or plans_in_use() is not taped.plans or not together.is_for(taped):
                 return None
-            found = self._memory(taped, self._nodes(taped, given, device), 0, device)
+            nodes = self._nodes(taped, given, device)
+            if several():
+                bases = [node.args[0] if node.kind == VIEW else node for node in nodes]
+                if any([base.buffer.pool is not device.pool for base in bases]):
+                    return None  # Whose it is comes first.
+                take_turn(device)
+            found = self._memory(taped, nodes, 0, device)
             if found is None:
                 return None
             packed = device.allocate(self.nbytes)

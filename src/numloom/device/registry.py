@@ -237,6 +237,12 @@ def entered(device: Any, lenders: Mapping[Any, bool]) -> on | None:
     return on(device, lenders)
 
 
+def take_turn(device: Any) -> None:
+    """Have work that begins now, on memory that is all the device's own, be on it, and known to other streams."""
+    device.make_current()
+    device.touched = True
+
+
 def borrow(lender: Any) -> bool:
     """Use another stream's memory in the block that this thread has entered; False if it has entered none."""
     within = getattr(_chosen, "within", None)

@@ -28,7 +28,6 @@ from numloom.device.registry import (
     beside,
     current,
     get,
-    has_lanes,
     holder,
     home,
     in_use,
@@ -498,10 +497,8 @@ def plans_in_use() -> dict[int, Tape] | None:
 
 
 def plans_by_settings() -> dict[int, Tape] | None:
-    """The plans of the current device under the settings that hold; None before one was looked for, and where a
-    GPU has several streams, since each value must then be asked for its own.
-    """
-    return _device_plans if current() is _device and not (several() and has_lanes()) else None
+    """The plans of the current device under the settings that hold; None before one was looked for."""
+    return _device_plans if current() is _device else None
 
 
 def run_between(nodes: list[Node]) -> None:

@@ -19,7 +19,7 @@ except ImportError:
 from numloom.base.config import config
 from numloom.base.dtypes import ITEMSIZES, U8
 from numloom.device.memory import Buffer, Pool
-from numloom.device.registry import is_mixed, several
+from numloom.device.registry import is_mixed, several, take_turn
 from numloom.engine.doubts import Within, number_of
 from numloom.engine.evaluate import evaluate, plans_by_settings, plans_in_use
 from numloom.engine.guard import Guard, guard
@@ -331,6 +331,8 @@ def run_taped(taped: TapedCall, operands: list[Any], checking: bool) -> Any:
         if not fill(taped, frame, operands, checking):
             give_frame(tape, frame)
             return None
+        if several():
+            take_turn(tape.device)
         if tape.pool.error_at == 0 and (tape.complains or _counters.doubts > 0):
             with Within(tape.device, [*operands, *taped.constants]) as within:
                 run_all(taped, frame)
