@@ -100,9 +100,11 @@ def unwrapped_apart(x: Any, got: Any, want: Any) -> bool:
     """Whether two sums of the same steps, up to the first large number, differ by more than roundings explain."""
     count = int(np.argmax(~(np.abs(x.astype(float)) < 1e4)))
     dtype = np.dtype(np.float32) if is_low(x.dtype) else want.dtype  # of which the steps' sums are
+    x_dtype = x.dtype
     got, want, x = (each[:count].astype(float) for each in (got, want, x))
     steps, eps = np.abs(np.diff(want - x, prepend=0)), float(limits_of(dtype).eps)
-    bound = 2 * eps * np.cumsum(steps > 0) * np.cumsum(steps) + eps * np.abs(want)
+    last = max(eps, float(limits_of(x_dtype).eps))  # Each result is rounded once more, to the dtype that it has.
+    bound = 2 * eps * np.cumsum(steps > 0) * np.cumsum(steps) + last * np.abs(want)
     return bool((np.abs(got - want) > bound).any())
 
 
