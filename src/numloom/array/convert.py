@@ -23,6 +23,7 @@ from numloom.array.storage import Exported, Storage, pin, pin_foreign
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL, CHARS, DTYPES, ITEMSIZES, LOW, U8, code_of, native
 from numloom.base.integers import is_integer
+from numloom.base.low import cast_host
 from numloom.base.nesting import deeper
 from numloom.base.tracebacks import at_once
 from numloom.base.wording import NOTHING
@@ -220,7 +221,7 @@ def from_host(host: Host, code: int = -1, order: str = "K", given: Any = NOTHING
     if code < 0:
         code = code_of(native(host.dtype), host if given is NOTHING else given)
     if host.dtype != DTYPES[code]:
-        host = host.astype(DTYPES[code])
+        host = cast_host(host, DTYPES[code])
     if code == BOOL and host.base is not None and getattr(host.base, "dtype", None) != host.dtype:
         host = host.view(np.uint8) != 0  # The memory was not made of truth values, of which kernels take 0 and 1 alone.
     strides = None

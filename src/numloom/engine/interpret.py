@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numloom.base.dtypes import BOOL, CHARS, DTYPES, F32, I64, KINDS, LOW, ROUNDED, code_of
+from numloom.base.low import cast_host
 from numloom.device import complaints
 from numloom.device.cpu.hostview import array_at
 from numloom.ops.definitions import OpDef
@@ -391,7 +392,7 @@ def cast(code: int, out_code: int, value: Any, loops: Any) -> Any:
     value = np.asarray(value)
     if value.dtype.kind == "c" and KINDS[out_code] == "f":
         value = value.real  # whoever recorded the cast was warned then
-    return value.astype(DTYPES[out_code])
+    return cast_host(value, DTYPES[out_code])
 
 
 def _blocks(shape: Index, most: int) -> Iterator[tuple[Index, Index]]:

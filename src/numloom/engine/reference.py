@@ -13,6 +13,7 @@ import numpy as np
 
 from numloom.base.dtypes import DTYPES, ITEMSIZES
 from numloom.base.errors import untraced
+from numloom.base.low import cast_host
 from numloom.base.progress import track
 from numloom.device.cpu.hostview import array_at
 from numloom.engine.state import counters
@@ -117,7 +118,7 @@ def _value(node: Node, args: list[Host], read_leaf: Callable[[Node], Host]) -> H
     elif kind == CAST:
         # What is out of range: NaN of float8 would be 0, and infinities saturate.
         wide = args[0].astype(np.float32) if is_low(args[0].dtype) and dtype.kind in "iu" else args[0]
-        out[...] = wide.astype(dtype)
+        out[...] = cast_host(wide.real if wide.dtype.kind == "c" and is_low(dtype) else wide, dtype)
     elif kind == REDUCE:
         axes, fast, keepdims = node.attr
         out[...] = reduce_axes(node.op_def, args[0], axes, physical_axes(node.args[0], axes), fast, keepdims)

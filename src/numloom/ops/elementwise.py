@@ -600,6 +600,8 @@ def _real_cast(value: str, in_char: str, out_char: str, scalar: bool = False) ->
         # GCC makes vectors of selects, but not of conversions of truth values to floats.
         part = "f32" if narrow else ctype
         return f"({value} ? ({part})1 : ({part})0)"
+    if _CODE[out_char] in LOW and in_char in "diIqQ":
+        return f"nl::round_{ctype}(nl::odd_f32({value}))"
     if narrow:
         return f"nl::round_{ctype}({value if source == 'f' else f'(f32){value}'})"
     if source == "f" and target in "iu":

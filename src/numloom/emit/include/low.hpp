@@ -1,3 +1,16 @@
+namespace nl {
+// The float32 that, rounded to fewer digits, gives what a number gives: an inexact one has an odd last bit.
+NL_DEV f32 odd_f32(f64 x) {
+    const f32 near = (f32)x;
+    const f64 back = (f64)near;
+    const u32 inexact = back < x || back > x ? 1u : 0u, away = (x < 0 ? back < x : back > x) ? 1u : 0u;
+    return from_bits((bits(near) - away) | inexact);
+}
+NL_DEV f32 odd_f32(u64 x) { return odd_f32((f64)(x >> 53 ? (x & ~2047ull) | (x & 2047ull ? 2048ull : 0ull) : x)); }
+NL_DEV f32 odd_f32(i64 x) { return x < 0 ? -odd_f32(0ull - (u64)x) : odd_f32((u64)x); }
+NL_DEV f32 odd_f32(i32 x) { return odd_f32((f64)x); }
+NL_DEV f32 odd_f32(u32 x) { return odd_f32((f64)x); }
+}
 // What all floats have that are computed in float32: NAME as it lies in memory, a number of 8 * sizeof(WORD) bits.
 // ROUNDED gives the bits of the nearest number, EXACT those of a number that is one (of NaN its payload), VALUE the
 // number of bits. Where ONE_ZERO, there is no negative zero.
