@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from numloom.base.errors import OutOfMemoryError
 from numloom.device.memory import Buffer, Pool, class_bytes, class_of
+from numloom.device.null.backend import NullDevice
 
 
 class Raw:
@@ -350,3 +351,12 @@ buffer = pool.allocate(10)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == done.stderr == ""
+
+
+def test_blocks_of_the_null_device_lie_apart():
+    """Parts of blocks are known by their addresses, which overlapped: freeing one raised where nobody hears it."""
+    pool = NullDevice().pool
+    sizes = [1, 1 << 20, 5 << 20, 3 << 20, 1 << 21, 0, 7 << 20]
+    held = [(buffer.ptr, buffer.ptr + buffer.nbytes, buffer) for buffer in map(pool.allocate, sizes)]
+    for (_, end, _), (begin, _, _) in itertools.pairwise(sorted(held, key=lambda each: each[0])):
+        assert end <= begin

@@ -15,6 +15,7 @@ cdef class NullDevice:
     cdef readonly object allocate
     cdef public Py_ssize_t launches
     cdef object _scratch
+    cdef long long _end
     cdef object _kernels
     cdef object __weakref__
     cpdef object launch(self, object kernel, object params, object geometry)
