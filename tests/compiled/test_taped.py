@@ -41,9 +41,17 @@ def norm(shape: tuple[int, ...], dtype: str = "f8") -> Any:
     return nl.function([x, y], [z - rows[:, None] / 3, (z * z).sum(0)[::2] + 1])
 
 
-def by_numpy(x: Any, y: Any) -> list[Any]:
-    z = np.exp(-x) * 0.5 + y
-    return [z - z.sum(1)[:, None] / 3, (z * z).sum(0)[::2] + 1]
+def by_numpy_of(xp: Any) -> Any:
+    """`norm` as a function of one library."""
+
+    def of(x: Any, y: Any) -> list[Any]:
+        z = xp.exp(-x) * 0.5 + y
+        return [z - z.sum(1)[:, None] / 3, (z * z).sum(0)[::2] + 1]
+
+    return of
+
+
+by_numpy = by_numpy_of(np)
 
 
 @pytest.mark.parametrize("shape", [(6, 5), (300, 400), (1, 1), (0, 4)])
@@ -129,6 +137,67 @@ def test_what_lies_otherwise_goes_the_long_way() -> None:
     assert pending[3, 4] == x[3, 4] * 3
     a += 1  # The array has another value now.
     np.testing.assert_allclose(function(a, b)[0].get(), by_numpy(x + 1, y)[0], rtol=1e-12)
+
+
+ARGUMENTS: dict[str, Any] = {
+    "pending": lambda xp, a, wide: a * 2 - 1,
+    "pending, written to": lambda xp, a, wide: written(a * 2),
+    "a row": lambda xp, a, wide: wide[7].reshape(30, 20),
+    "a row that begins elsewhere": lambda xp, a, wide: wide[7, :600].reshape(30, 20),
+    "a part": lambda xp, a, wide: wide.reshape(32, -1)[1:31, 1:21],
+    "every other one": lambda xp, a, wide: wide[:60, :40].reshape(60, 40)[::2, 1::2],
+    "backwards": lambda xp, a, wide: a[::-1, ::-1],
+    "a part of what is pending": lambda xp, a, wide: (wide + 1)[:30, 3:23],
+    "a copy": lambda xp, a, wide: a[:, ::-1].copy(),
+}
+
+
+def written(a: Any) -> Any:
+    a[3:5] = 7
+    return a
+
+
+@pytest.mark.parametrize("by", ["function", "compile"])
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_arguments_that_lie_otherwise_are_brought_to_the_tape(name: str, by: str) -> None:
+    """Views are copied and what is pending is computed: to replay the trace took several times the plain time."""
+    function = norm((30, 20)) if by == "function" else nl.compile(by_numpy_of(nl))
+    rng = np.random.default_rng(0)
+    for _ in range(4 * TAPED):
+        x, y = rng.standard_normal((2, 30, 20))
+        function(nl.asarray(x), nl.asarray(y))
+    state = function.ready.state
+    for turn in range(3):
+        x, y = rng.standard_normal((2, 30, 20))
+        wide = rng.standard_normal((60, 600))
+        before = state.calls
+        a, w = nl.asarray(x), nl.asarray(wide)
+        given, right = ARGUMENTS[name](nl, a, w), ARGUMENTS[name](np, x, wide)
+        unread = w * turn  # Nothing of it is read, and it does not stand in the way.
+        for found, expected in zip(function(given, nl.asarray(y)), by_numpy(right, y), strict=True):
+            np.testing.assert_allclose(found.get(), expected, rtol=1e-12, atol=1e-12)
+        np.testing.assert_array_equal(given.get(), right)
+        np.testing.assert_array_equal(unread.get(), wide * turn)
+        if current().name != "reference" and nl.config.executor != "reference":
+            assert function.ready.state is state and state.calls == before
+
+
+def test_orders_of_arguments_are_those_of_the_plain_line() -> None:
+    """Arrays of another order and broadcast ones have a record of their own, whose results lie as plain code's do."""
+    plain = by_numpy_of(nl)
+    function = nl.compile(plain)
+    x, y = np.random.default_rng(0).standard_normal((2, 30, 20))
+    orders = [
+        lambda a: a, lambda a: nl.asfortranarray(a), lambda a: a[::-1], lambda a: nl.asfortranarray(a)[:, ::-1],
+        lambda a: nl.broadcast_to(a[:1], a.shape), lambda a: nl.broadcast_to(a[:, :1], a.shape), lambda a: a * 2,
+        lambda a: nl.asfortranarray(a) * 2, lambda a: nl.zeros(a.shape), lambda a: nl.zeros(a.shape, order="F"),
+    ]  # fmt: skip
+    for turn in range(3 * TAPED):
+        for order in orders:
+            one, other = order(nl.asarray(x + turn)), nl.asarray(y)
+            for found, expected in zip(function(one, other), plain(one, other), strict=True):
+                assert found.strides == expected.strides
+                np.testing.assert_allclose(found.get(), expected.get(), rtol=1e-12, atol=1e-12)
 
 
 def test_settings_are_heeded() -> None:

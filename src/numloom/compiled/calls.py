@@ -13,8 +13,10 @@ except ImportError:
 from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.array.storage import Storage, set_value
 from numloom.base.config import config
+from numloom.base.dtypes import ITEMSIZES
 from numloom.base.errors import OutOfMemoryError
 from numloom.compiled.captured import capture_call
+from numloom.compiled.orders import order
 from numloom.device.registry import current, is_mixed
 from numloom.engine.evaluate import evaluate, leaf_memory
 from numloom.engine.look import check as check_values
@@ -24,7 +26,7 @@ from numloom.engine.state import counters
 from numloom.engine.tape import runs_by_loops
 from numloom.engine.taped import TapedCall, run_taped
 from numloom.engine.verify import same_value
-from numloom.graph.build import full
+from numloom.graph.build import copied, full
 from numloom.graph.node import FILL, LEAF, SCALAR, VIEW, Node, hold, register, tracing, unhold
 from numloom.graph.replay import RecordedTrace, replay
 
@@ -33,6 +35,8 @@ _register = register
 _verify = bool(config.verify)
 TAPED = 3
 """Which call of a function is recorded: of those that no tape runs; the next one after twice as many."""
+BYTES = 1 << 20
+"""Most bytes of an argument that is computed, or copied, before a call: a tape saves more than to go over it takes."""
 MOST = 4096
 """Calls between two tries, at most."""
 
@@ -123,11 +127,15 @@ class CallState:
 
 
 def computed_operands(likes: list[Node], args: Any) -> Any:
-    """The values of arrays that lie as the symbols `likes` do, in memory or one number; None where one does not."""
+    """The values of arrays that lie as the symbols `likes` do, in memory or one number; None where one does not.
+
+    What is pending is computed, and views are copied, if they are not large.
+    """
     count = len(likes)
     if len(args) != count or _counters.profiler is not None:
         return None
     operands: list[Any] = []
+    waiting: Any = None
     for place in range(count):
         given = args[place]
         if type(given) is not ndarray:
@@ -140,9 +148,35 @@ def computed_operands(likes: list[Node], args: Any) -> Any:
         if node.kind == SCALAR or node.kind == FILL:
             node = full(node.attr, node.code, node.shape, like.strides)
         elif node.kind != LEAF or (node.strides is not like.strides and node.strides != like.strides):
-            return None
+            node = settled(node, like)
+            if node is None:
+                return None
+            if waiting is None:
+                waiting = []
+            waiting.append(node)
         operands.append(node)
+    if waiting is not None:
+        evaluate(waiting)
+        for node in waiting:
+            if node.kind != LEAF:
+                return None
     return operands
+
+
+def settled(node: Node, like: Node) -> Node | None:
+    """Return a value that lies as a symbol does once it is computed, or None where the long way takes less.
+
+    That fuses it with what reads it, which is no gain of few bytes. What repeats its elements is taken as it is there.
+    """
+    if node.tree or node.size * ITEMSIZES[node.code] > BYTES:
+        return None
+    if node.kind != VIEW:
+        return node if node.kind != LEAF and node.strides == like.strides else None
+    for step, extent in zip(node.strides, node.shape, strict=True):
+        if step == 0 and extent > 1:
+            return None
+    alike = order(node.shape, node.strides, ITEMSIZES[node.code])
+    return copied(node, like.strides, node.code) if alike == like.strides else None
 
 
 class Known:
@@ -201,6 +235,8 @@ def run_fast(state: CallState, operands: list[Any]) -> Any:
     arrays: list[Any] = []
     ready = state.runs or state.is_ready()
     if ready:
+        if _register.oldest is not None:  # It would keep the tape from running; nothing of it is read here.
+            evaluate([])
         found = run_taped(state.taped, operands, False)
         if found is not None:
             for node in found:
