@@ -24,13 +24,18 @@ class Joined(LiveCapture):
         self.calls = 0
         self.refuses = False
 
+    @classmethod
+    def of(cls, device: Any) -> Callable[[Callable[[Any], None]], Any]:
+        """Return a method `captured` for a device."""
+        return lambda calls: cls(device).captured(calls)
+
     def __call__(self, addresses: Sequence[int]) -> bool:
         assert not addresses
         self.calls += 1
         if self.refuses:
             self.refuses = False
             return False
-        for launch in self.live:
+        for launch in self.launches:
             launch()
         return True
 

@@ -199,7 +199,7 @@ def test_several_kernels_are_one_graph(joined: list[Joined]) -> None:
     for _ in range(6 * TAPED):
         right(rng.standard_normal((37, 41)), rng.standard_normal((37, 41)))
     assert is_taped(function) and len(joined) == 1
-    steps = len(joined[0].live)
+    steps = len(joined[0].launches)
     # Where the pool asks for memory, what waits is launched before.
     assert steps >= 2 and joined[0].calls >= 4 * TAPED
     a, b = nl.asarray(np.ones((37, 41))), nl.asarray(np.ones((37, 41)))

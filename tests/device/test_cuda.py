@@ -16,8 +16,8 @@ import pytest
 
 from numloom.base.errors import CompileError, DeviceError, OutOfMemoryError
 from numloom.device.cpu.backend import CpuDevice
-from numloom.device.cuda import compile as nvrtc
 from numloom.device.cuda import capture, driver, transfer
+from numloom.device.cuda import compile as nvrtc
 from numloom.device.cuda.backend import CudaDevice
 from numloom.device.cuda.routines.kernels import Grid
 from numloom.device.interface import Backend
@@ -219,15 +219,17 @@ class Names:
         return name
 
 
-@pytest.mark.parametrize("order", ["live", "live refused", "fixed", "live, fixed", "fixed, live", "operand, live", "wrong"])
+@pytest.mark.parametrize(
+    "order", ["live", "live refused", "fixed", "live, fixed", "fixed, live", "operand, live", "wrong"]
+)
 def test_what_a_capture_makes_of_launches(monkeypatch, order):
     """A graph whose nodes are set in each run, of launches whose blocks are read then; beside others there is none."""
     log, bound = [], SimpleNamespace(on=lambda stream: log.append(("on", stream)))
 
     def call(name, *given, doing=""):
         log.append((name, *given))
-        nodes = ([], 0) if given[1:] == (0,) else ([], 1)
-        return {"cuStreamCreate": 5, "cuStreamEndCapture": 6, "cuGraphGetNodes": nodes, "cuGraphInstantiate": 7}.get(name)
+        given = {"cuStreamCreate": 5, "cuStreamEndCapture": 6, "cuGraphGetNodes": ([], 1), "cuGraphInstantiate": 7}
+        return given.get(name)
 
     def replay(*given):
         log.append(("replay", *given[:2]))
@@ -236,14 +238,14 @@ def test_what_a_capture_makes_of_launches(monkeypatch, order):
         return "replayed"
 
     names = Names()
-    fake = SimpleNamespace(call=call, address_of=None, bindings=Names, state=SimpleNamespace(lost=True))
+    fake = SimpleNamespace(call=call, address_of=None, bindings=lambda: names)
     names.CUstream_flags = names.CUstreamCaptureMode = names.CUgraphNodeType = Names()
-    fake.bindings = lambda: names
     monkeypatch.setattr(capture, "driver", fake)
     monkeypatch.setattr(capture, "Replay", replay)
     monkeypatch.setattr(capture, "CopiedGraph", lambda *given: lambda addresses: 0)
     device = SimpleNamespace(stream=0, pool=Pool("test", lambda n: 1 << 20, lambda p, n: None), enter=bool)
     taking = capture.GraphCapture(device)
+    taking.process = -1  # Whose graphs are not ours to destroy.
 
     def calls(taken):
         assert taken is taking
@@ -254,7 +256,7 @@ def test_what_a_capture_makes_of_launches(monkeypatch, order):
                 taken.copy(Buffer(1, 8), 0, Buffer(2, 8), 0, 8)
                 raise RuntimeError("a routine that may do more")
             else:
-                taken.launch(bound, *([] if what == "live" else [[0], [None]]))
+                taken.live(bound) if what == "live" else taken.launch(bound, [0], [None])
 
     found = taking.captured(calls)
     assert found is {"live": "replayed", "fixed": taking}.get(order)
@@ -648,7 +650,7 @@ def test_graphs_do_what_launches_do(gpu):
     x, y = (gpu.upload(np.arange(n, dtype="f8") + k) for k in range(2))
     blocks = [words(x.ptr, y.ptr, 1.0, n), words(y.ptr, x.ptr, 2.0, n), words(x.ptr, y.ptr, 3.0, n)]
     bound = [gpu.bound(kernel, block, Grid(-(-n // 256), 256)) for kernel, block in zip(kernels, blocks, strict=True)]
-    replay = gpu.captured(lambda capture: [capture.launch(one) for one in bound])
+    replay = gpu.captured(lambda capture: [capture.live(one) for one in bound])
     assert replay is not None
     want_x, want_y = np.arange(n, dtype="f8"), np.arange(n, dtype="f8") + 1
     for turn in range(6):
@@ -659,8 +661,8 @@ def test_graphs_do_what_launches_do(gpu):
         want_y = factors[0] * want_x + want_y
         want_x = factors[1] * want_y + want_x
         want_y = factors[2] * want_x + want_y
-    assert gpu.captured(lambda capture: [capture.launch(bound[0]), capture.launch(bound[1], [], [])]) is None
-    assert gpu.captured(lambda capture: [capture.launch(bound[1], [], []), capture.launch(bound[0])]) is None
+    assert gpu.captured(lambda capture: [capture.live(bound[0]), capture.launch(bound[1], [], [])]) is None
+    assert gpu.captured(lambda capture: [capture.launch(bound[1], [], []), capture.live(bound[0])]) is None
     np.testing.assert_array_equal(down(gpu, x, "d", n), want_x)
     np.testing.assert_array_equal(down(gpu, y, "d", n), want_y)
 

@@ -14,7 +14,7 @@ from joined import Joined, joining
 from numloom.base.errors import DeviceError
 from numloom.device import registry
 from numloom.device.memory import Pool
-from numloom.engine import resized, tape
+from numloom.engine import evaluate, resized, tape
 from numloom.engine.evaluate import plans_of
 from numloom.engine.words import new_words
 
@@ -56,7 +56,7 @@ def test_repeated_plans_give_the_same(joined):
         u = nl.asarray(start * scale)
         np.testing.assert_allclose(nl.asnumpy(steps_of_heat(nl, u, 6)), expected * scale, rtol=1e-12)
     if registry.current().name != "cuda":
-        assert len(joined) == 1 and joined[0].calls == 6 - tape.WARM_UP_RUNS and len(joined[0].live) >= 6
+        assert len(joined) == 1 and joined[0].calls == 6 - tape.WARM_UP_RUNS and len(joined[0].launches) >= 6
 
 
 def test_numbers_and_addresses_change(joined):
@@ -118,13 +118,12 @@ def test_captured_launches_have_the_bits_of_the_steps(joined, monkeypatch, refus
     device = registry.current()
     with monkeypatch.context() as patch:
         patch.setattr(tape, "MOST_CAPTURED", 0)
-        plans_of(device).clear()
+        forget_plans(device)
         wanted = [varied(turn) for turn in range(8)]
     asked = []
     if refused:
         monkeypatch.setattr(type(device), "captured", lambda self, calls: asked.append(calls))
-    plans_of(device).clear()
-    forget_recent()
+    forget_plans(device)
     before = len(tape._captured)
     assert [varied(turn) for turn in range(8)] == wanted
     assert bool(asked) == refused
@@ -133,19 +132,17 @@ def test_captured_launches_have_the_bits_of_the_steps(joined, monkeypatch, refus
         assert any(plan.replay is not None for plan in plans_of(device).values()) != refused
 
 
-def forget_recent():
-    """Have nothing of what was planned last be at hand."""
-    device = registry.current()
-    plans_of(registry.get("null"))
+def forget_plans(device):
+    """Have nothing be planned, nor be at hand."""
     resized._specialisations.clear()
-    plans_of(device)
+    while plans_of(device):
+        evaluate._drop_half()
 
 
 def test_room_for_graphs_comes_back(joined):
     """What is captured counts as long as a plan, or a function that shares its graph, is there; and no longer."""
     device = registry.current()
-    plans_of(device).clear()
-    forget_recent()
+    forget_plans(device)
     gc.collect()
     before = len(tape._captured)
     x = nl.asarray(np.random.default_rng(8).standard_normal((23, 31)))
@@ -155,8 +152,8 @@ def test_room_for_graphs_comes_back(joined):
         function(x).get()
     both = len(tape._captured) - before
     assert both >= 2
-    plans_of(device).clear()
-    forget_recent()
+    joined.clear()
+    forget_plans(device)
     gc.collect()
     left = len(tape._captured) - before
     assert 1 <= left < both
@@ -176,9 +173,8 @@ def test_no_memory_for_a_graph(refused):
         steps.append(tape.Launch(linked))
     cleared = []
     pool = Pool("test", lambda nbytes: 0 if refused else 1 << 20, lambda ptr, nbytes: None)
-    device = SimpleNamespace(
-        captured=lambda calls: Joined(device).captured(calls), clear=lambda *given: cleared.append(given[1]), pool=pool
-    )
+    device = SimpleNamespace(clear=lambda *given: cleared.append(given[1]), pool=pool)
+    device.captured = Joined.of(device)
     plan = tape.Tape(device, steps, 0)
     tape.capture_graph(plan)
     assert (plan.replay is None) == refused

@@ -142,7 +142,7 @@ def faulty(name: str, faults: Faults) -> Any:
     )  # fmt: skip
     if device.interprets:  # On a GPU compiled code launches by itself; there is one launch at a time for it to bind.
         device.launch = faults.before("launch", device.launch)
-        captured = lambda calls: Joined(device).captured(calls)  # So that launches are held back, as by a graph.
+        captured = Joined.of(device)  # So that launches are held back, as where there are graphs.
     device.bound = lambda *args: Launch(faults, bound(*args))
     device.captured = lambda calls: _captured(faults, captured(lambda capture: calls(Unwrapping(capture))))
 
@@ -171,6 +171,9 @@ class Unwrapping:
 
     def __init__(self, capture: Any) -> None:
         self.capture = capture
+
+    def live(self, bound: Launch) -> None:
+        self.capture.live(bound.inner)
 
     def launch(self, bound: Launch, *given: Any) -> None:
         self.capture.launch(bound.inner, *given)

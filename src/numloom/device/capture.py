@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from numloom.device.memory import CAPTURED, Buffer, Pool, own_pool
@@ -14,15 +14,15 @@ class LiveCapture:
 
     Attributes
     ----------
-    live : list of callable
-        These launches.
+    launches : list of callable
+        These.
     kept : list
         What must live as long as this.
     """
 
     def __init__(self, device: Any) -> None:
         self.device = device
-        self.live: list[Callable[[], None]] = []
+        self.launches: list[Callable[[], None]] = []
         self.kept: list[Any] = []
 
     @functools.cached_property
@@ -48,11 +48,9 @@ class LiveCapture:
         calls(self)
         return self
 
-    def launch(self, bound: Callable[[], None], words: Sequence[int] | None = None, buffers: Sequence[Any] = ()) -> None:
+    def live(self, bound: Callable[[], None]) -> None:
         """Take down a launch whose block is read in each run."""
-        if words is not None:
-            raise RuntimeError("a launch that has memory of its own, which nobody here gives it")
-        self.live.append(bound)
+        self.launches.append(bound)
 
     def workspace(self, nbytes: int, counters: int) -> Buffer:
         """Return scratch memory of one launch alone, whose counters its kernel leaves at zero."""
@@ -61,10 +59,11 @@ class LiveCapture:
         self.kept.append(buffer)
         return buffer
 
-    def _refuse(self, *given: Any) -> Any:
-        raise RuntimeError("nothing but launches whose blocks are read in each run is captured here")
+    def refuse(self, *given: Any) -> Any:
+        """Take nothing of this kind down."""
+        raise RuntimeError("this device does not capture such work")
 
-    operand = result = call = copy = _refuse
+    operand = result = launch = call = copy = refuse
 
 
 __all__ = ["LiveCapture"]

@@ -169,11 +169,11 @@ class Capture(Protocol):
     def result(self, nbytes: int) -> Buffer:
         """Memory that each run is given, to be written to."""
 
-    def launch(self, bound: Callable[[], None], words: Sequence[int] | None = None, buffers: Sequence[Any] = ()) -> None:
-        """A `bound` launch with what its block holds now; which words are addresses, and of what memory.
+    def live(self, bound: Callable[[], None]) -> None:
+        """A `bound` launch with what its block holds in each run."""
 
-        Without `words`: with what its block holds in each run.
-        """
+    def launch(self, bound: Callable[[], None], words: Sequence[int], buffers: Sequence[Any]) -> None:
+        """A `bound` launch with what its block holds now; which words are addresses, and of what memory."""
 
     def call(self, bound: Callable[..., Any], buffers: Sequence[Any], addresses: Sequence[int]) -> None:
         """A `bound_routine`, of these addresses, each in its memory."""
@@ -306,7 +306,7 @@ class Backend(Protocol):
         """Whether an address is of this device's memory, if that is not the host's."""
 
     def captured(self, calls: Callable[[Capture], None]) -> Captured | None:
-        """What ``calls(capture)`` launches, which does not run, as one launch; None where that cannot be or is no gain."""
+        """What ``calls(capture)`` gives it, which does not run, as one launch; None where it cannot, or is no gain."""
 
     def module(
         self,

@@ -45,8 +45,7 @@ BROKEN = -2
 """What `Tape.held` is when a launch failed that values wait for."""
 MOST_CAPTURED = 768
 CAPTURED_MEMORY = 512 << 20
-"""Tapes and loops that are captured at a time, and the most bytes of memory that is theirs alone: later ones launch step
-by step."""
+"""Tapes and loops captured at a time, and the most bytes of memory of their own: later ones run step by step."""
 
 _captured: weakref.WeakSet[Any] = weakref.WeakSet()
 """What is captured, as long as a tape, a call or a loop has it."""
@@ -679,11 +678,11 @@ def capture_graph(tape: Tape) -> None:
     buffers: dict[int, Any] = {}
 
     def take_all_down(taking: Any) -> None:
+        nonlocal buffers
         for launch in steps:
-            taking.launch(launch.linked.run)
+            taking.live(launch.linked.run)
         # Kernels leave their counters at zero and what is behind them as they like, so those with as many share memory.
-        for count, nbytes in scratch.items():
-            buffers[count] = taking.workspace(nbytes, count)
+        buffers = {count: taking.workspace(nbytes, count) for count, nbytes in scratch.items()}
 
     tape.replay = capture(tape.device, take_all_down)
     if tape.replay is None:  # The tape has run: it launches step by step as before.

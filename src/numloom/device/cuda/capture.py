@@ -71,10 +71,10 @@ class GraphCapture(LiveCapture):
                 self.blas.cublas.set_stream(self.blas.handle, self.device.stream)
             if self.stream is not None:
                 self.graph = driver.call("cuStreamEndCapture", self.stream, doing="capturing a stream")
-        if not self.live:
+        if not self.launches:
             return self if self._is_runnable() else None
         mixed = self.stream is not None or self.operands or self.results
-        return None if mixed else Replay(self.live, self, driver.address_of)
+        return None if mixed else Replay(self.launches, self, driver.address_of)
 
     def _begin(self) -> int:
         """Return the stream, which is captured from its first use on."""
@@ -118,11 +118,8 @@ class GraphCapture(LiveCapture):
         self.results.append((len(self.operands) + len(self.results), buffer))
         return buffer
 
-    def launch(self, bound: Any, words: Sequence[int] | None = None, buffers: Sequence[Any] = ()) -> None:
+    def launch(self, bound: Any, words: Sequence[int], buffers: Sequence[Any]) -> None:
         """Take a launch down."""
-        if words is None:
-            self.live.append(bound)
-            return
         bound.on(self._begin())
         self.kept.append(bound)
         self.count += 1

@@ -37,7 +37,7 @@ class NullCapture(LiveCapture):
     """Launches that are counted at once."""
 
     def __call__(self, addresses: Sequence[int]) -> bool:
-        self.device.launches += len(self.live)
+        self.device.launches += len(self.launches)
         return True
 
 
