@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from numloom.device.interface import Capture, Captured
 from numloom.device.memory import CAPTURED, Buffer, Pool, own_pool
 
 
@@ -36,14 +37,15 @@ class LiveCapture:
         pool = self.__dict__.get("pool")
         return 0 if pool is None else pool.used + pool.cached
 
-    def captured(self, calls: Callable[[Any], None]) -> Any:
+    def captured(self, calls: Callable[[Capture], None]) -> Captured | None:
         """Return what `calls` gives to be taken down, as one launch; None where that cannot be."""
         try:
-            return self.taken(calls)
+            found: Captured | None = self.taken(calls)
+            return found
         except (RuntimeError, MemoryError):  # A driver's and its libraries', too: step by step they are met again.
             return None
 
-    def taken(self, calls: Callable[[Any], None]) -> Any:
+    def taken(self, calls: Callable[[Capture], None]) -> Any:
         """`captured`, which may raise."""
         calls(self)
         return self

@@ -161,7 +161,8 @@ class Capture(Protocol):
         Memory of their own, which stays theirs.
     """
 
-    pool: Pool
+    @property
+    def pool(self) -> Pool: ...
 
     def operand(self, nbytes: int) -> Buffer:
         """Memory that each run is given, and that nothing here writes to."""

@@ -125,7 +125,7 @@ class CpuDevice:
         return True
 
     def captured(self, calls: Callable[[Capture], None]) -> Captured | None:
-        return None if threads.Chain is None else ChainCapture(self, threads.Chain()).captured(calls)  # type: ignore[no-any-return]
+        return None if threads.Chain is None else ChainCapture(self, threads.Chain()).captured(calls)
 
     def module(
         self, sources: Mapping[str, str], *, options: tuple[str, ...] = (), names: tuple[str, ...] = ()

@@ -537,7 +537,7 @@ class CudaDevice:
         if Launch is None:
             return None
         self.enter()
-        return GraphCapture(self).captured(calls)  # type: ignore[no-any-return]
+        return GraphCapture(self).captured(calls)
 
     def _launch_uncompiled(self, kernel: Any, params: array[int], geometry: Any) -> int:
         pointers = (ctypes.c_void_p * 1)(params.buffer_info()[0])
