@@ -16,6 +16,7 @@ from numloom.compiled import captured
 from numloom.compiled.captured import CapturedSteps
 from numloom.compiled.steps import Stepping
 from numloom.device.registry import current
+from numloom.engine import tape
 from numloom.engine.state import counters
 from numloom.engine.verify import VerificationError
 
@@ -202,9 +203,13 @@ def test_captured_steps_do_not_run_at_once_under_other_settings() -> None:
 
 
 def test_few_or_many_launches_are_not_captured(ran: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("MOST", 2 * STEPS - 1), ("LEAST", 1000), ("AT_ONCE", 0), ("MEMORY", 0)):
+    rules = (
+        (captured, "MOST", 2 * STEPS - 1), (captured, "LEAST", 1000), (tape, "MOST_CAPTURED", 0),
+        (tape, "CAPTURED_MEMORY", 0),
+    )  # fmt: skip
+    for module, name, value in rules:
         with monkeypatch.context() as patch:
-            patch.setattr(captured, name, value)
+            patch.setattr(module, name, value)
             call = function()
             for seed in range(6):
                 check(call, seed)
@@ -212,8 +217,7 @@ def test_few_or_many_launches_are_not_captured(ran: list[bool], monkeypatch: pyt
 
 
 def test_little_memory(ran: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
-    module = "numloom.device.cuda.capture" if current().discrete else "numloom.device.cpu.capture"
-    monkeypatch.setattr(f"{module}.CAPTURED", 0)
+    monkeypatch.setattr("numloom.device.capture.CAPTURED", 0)
     call = function()
     for seed in range(6):
         check(call, seed)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import numloom as nl
+from joined import Joined, joining
 from numloom.base.errors import OutOfMemoryError
 from numloom.compiled.calls import TAPED
 from numloom.device.registry import current
@@ -246,35 +247,13 @@ def test_temporary_memory_is_given_back() -> None:
     assert current().pool.used == used
 
 
-class Joined:
-    """Bound launches as one call, as a device with graphs makes it."""
-
-    def __init__(self, launches: list[Any]) -> None:
-        self.launches = launches
-        self.calls = 0
-        self.fails = False
-
-    def __call__(self) -> None:
-        self.calls += 1
-        if self.fails:
-            self.fails = False
-            raise RuntimeError("the driver refuses the graph")
-        for launch in self.launches:
-            launch()
-
-
 @pytest.fixture
 def joined(monkeypatch: pytest.MonkeyPatch) -> Any:
     """What the current device has joined; a GPU has graphs of its own."""
     if current().name == "cuda":
         pytest.skip("counts what a stand-in for graphs is asked for")
     made: list[Joined] = []
-
-    def together(self: Any, launches: list[Any]) -> Joined:
-        made.append(Joined(launches))
-        return made[-1]
-
-    monkeypatch.setattr(type(current()), "together", together)
+    monkeypatch.setattr(type(current()), "captured", joining(type(current()).captured, made))
     return made
 
 
@@ -296,7 +275,7 @@ def test_several_kernels_are_one_graph(joined: list[Joined]) -> None:
     before = counters.kernels, joined[0].calls
     function(a, b)
     assert (counters.kernels, joined[0].calls) == (before[0] + steps, before[1] + 1)
-    joined[0].fails = True  # Each kernel is launched for itself then.
+    joined[0].refuses = True  # Each kernel is launched for itself then.
     for _ in range(3):
         right(rng.standard_normal((37, 41)), rng.standard_normal((37, 41)))
 

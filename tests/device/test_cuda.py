@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import threading
+import weakref
 from array import array
 from types import SimpleNamespace
 
@@ -15,11 +16,12 @@ import pytest
 
 from numloom.base.errors import CompileError, DeviceError, OutOfMemoryError
 from numloom.device.cpu.backend import CpuDevice
+from numloom.device.cuda import capture, driver, transfer
 from numloom.device.cuda import compile as nvrtc
-from numloom.device.cuda import driver, transfer
 from numloom.device.cuda.backend import CudaDevice
 from numloom.device.cuda.routines.kernels import Grid
 from numloom.device.interface import Backend
+from numloom.device.memory import Buffer, Pool
 
 # The CUDA side of the contract: one struct of 8-byte words.
 AXPY = """
@@ -177,38 +179,97 @@ def test_launches_together_are_a_graph(refused):
     bound = [launch.bound(SimpleNamespace(function=50 + k, waits=k != 1), blocks[k], Grid(3 + k, 64)) for k in range(3)]
     if refused:
         with pytest.raises(RuntimeError, match="no graph of 3 kernels"):
-            module.Replay(bound, lambda name: address(callbacks[name]))
+            module.Replay(bound, None, lambda name: address(callbacks[name]))
         return
-    replay = module.Replay(bound, lambda name: address(callbacks[name]))
+    replay = module.Replay(bound, SimpleNamespace(nbytes=70), lambda name: address(callbacks[name]))
+    assert replay.nbytes == 70 and weakref.ref(replay)() is replay
     added = [entry for entry in log if entry[0] == "add"]
     assert added == [("add", 50 + k, 3 + k, 1, 64, 0, k, 20 + k) for k in range(3)]
     # The edge to a kernel that waits for itself is one that the hardware may cross early.
     assert [entry[3] for entry in log if entry[0] == "depend"] == [(0, 0, 0), (1, 0, 1)]
     del log[:]
-    replay()
+    assert replay(()) is True
     assert log == [("cuGraphLaunch", 8, 5)]
     blocks[1][1] = 99
-    replay()
-    replay()
+    assert replay(()) and replay(())
     assert [entry[0] for entry in log] == ["cuGraphLaunch", "set", "cuGraphLaunch", "cuGraphLaunch"]
     assert log[1][2:] == (51, 4, 1, 64, 0, 1, 99)
     del log[:]
     failing.append(201)
-    replay()
-    assert log == [("cuGraphLaunch", 8, 5), *[("alone", 50 + k) for k in range(3)]]
+    assert replay(()) is False  # Each is launched for itself then.
+    assert log == [("cuGraphLaunch", 8, 5)]
     # A driver may crash where a thread without a context changes a node.
     del log[:]
     contexts[0], blocks[1][1] = None, 100
     enters.append(False)
-    replay()
-    assert log == [("alone", 50 + k) for k in range(3)] and not enters
-    del log[:]
+    assert replay(()) is False
+    assert not log and not enters
     enters.append(True)
-    replay()
+    assert replay(())
     assert [entry[0] for entry in log] == ["set", "cuGraphLaunch"] and not enters
     del log[:], replay
     gc.collect()
     assert log == [("destroy", 8), ("destroy", 7)]
+
+
+class Names:
+    """Has whatever it is asked for."""
+
+    def __getattr__(self, name):
+        return name
+
+
+@pytest.mark.parametrize(
+    "order", ["live", "live refused", "fixed", "live, fixed", "fixed, live", "operand, live", "wrong"]
+)
+def test_what_a_capture_makes_of_launches(monkeypatch, order):
+    """A graph whose nodes are set in each run, of launches whose blocks are read then; beside others there is none."""
+    log, bound = [], SimpleNamespace(on=lambda stream: log.append(("on", stream)))
+
+    def call(name, *given, doing=""):
+        log.append((name, *given))
+        given = {"cuStreamCreate": 5, "cuStreamEndCapture": 6, "cuGraphGetNodes": ([], 1), "cuGraphInstantiate": 7}
+        return given.get(name)
+
+    def replay(*given):
+        log.append(("replay", *given[:2]))
+        if order == "live refused":
+            raise RuntimeError("no graph of 1 kernel")
+        return "replayed"
+
+    names = Names()
+    fake = SimpleNamespace(call=call, address_of=None, bindings=lambda: names)
+    names.CUstream_flags = names.CUstreamCaptureMode = names.CUgraphNodeType = Names()
+    monkeypatch.setattr(capture, "driver", fake)
+    monkeypatch.setattr(capture, "Replay", replay)
+    monkeypatch.setattr(capture, "CopiedGraph", lambda *given: lambda addresses: 0)
+    device = SimpleNamespace(stream=0, pool=Pool("test", lambda n: 1 << 20, lambda p, n: None), enter=bool)
+    taking = capture.GraphCapture(device)
+    taking.process = -1  # Whose graphs are not ours to destroy.
+
+    def calls(taken):
+        assert taken is taking
+        for what in order.replace(" refused", "").split(", "):
+            if what == "operand":
+                taken.operand(8)
+            elif what == "wrong":
+                taken.copy(Buffer(1, 8), 0, Buffer(2, 8), 0, 8)
+                raise RuntimeError("a routine that may do more")
+            else:
+                taken.live(bound) if what == "live" else taken.launch(bound, [0], [None])
+
+    found = taking.captured(calls)
+    assert found is {"live": "replayed", "fixed": taking}.get(order)
+    names = [entry[0] for entry in log]
+    assert ("replay" in names) == (order in ("live", "live refused"))
+    assert ("on", 5) in log if "fixed" in order else "on" not in names
+    begun = "fixed" in order or order == "wrong"
+    assert [name for name in names if name.startswith("cuStream")] == (
+        ["cuStreamCreate", "cuStreamBeginCapture", "cuStreamEndCapture"] if begun else []
+    )
+    if order == "fixed":
+        assert found(()) is True
+    assert taking.nbytes == (256 if order == "operand, live" else 0)
 
 
 @pytest.mark.parametrize("refused", [False, True])
@@ -589,17 +650,19 @@ def test_graphs_do_what_launches_do(gpu):
     x, y = (gpu.upload(np.arange(n, dtype="f8") + k) for k in range(2))
     blocks = [words(x.ptr, y.ptr, 1.0, n), words(y.ptr, x.ptr, 2.0, n), words(x.ptr, y.ptr, 3.0, n)]
     bound = [gpu.bound(kernel, block, Grid(-(-n // 256), 256)) for kernel, block in zip(kernels, blocks, strict=True)]
-    replay = gpu.together(bound)
+    replay = gpu.captured(lambda capture: [capture.live(one) for one in bound])
     assert replay is not None
     want_x, want_y = np.arange(n, dtype="f8"), np.arange(n, dtype="f8") + 1
     for turn in range(6):
         factors = [1.0, 2.0 - turn, 0.5 * turn]
         for block, factor in zip(blocks, factors, strict=True):
             block[2] = words(factor)[0]
-        replay()
+        assert replay(())
         want_y = factors[0] * want_x + want_y
         want_x = factors[1] * want_y + want_x
         want_y = factors[2] * want_x + want_y
+    assert gpu.captured(lambda capture: [capture.live(bound[0]), capture.launch(bound[1], [], [])]) is None
+    assert gpu.captured(lambda capture: [capture.launch(bound[1], [], []), capture.live(bound[0])]) is None
     np.testing.assert_array_equal(down(gpu, x, "d", n), want_x)
     np.testing.assert_array_equal(down(gpu, y, "d", n), want_y)
 

@@ -10,24 +10,14 @@ from hypothesis import HealthCheck, given, settings
 
 import numloom as nl
 from compilers import needed
+from joined import Joined, joining
 from numloom.base.errors import DeviceError
 from numloom.device import registry
 from numloom.device.memory import Pool
-from numloom.engine import tape
+from numloom.device.null.backend import NullDevice
+from numloom.engine import evaluate, resized, tape
+from numloom.engine.evaluate import plans_of
 from numloom.engine.words import new_words
-
-
-class Joined:
-    """Bound launches as one call, as a device with graphs makes it."""
-
-    def __init__(self, launches):
-        self.launches = launches
-        self.calls = 0
-
-    def __call__(self):
-        self.calls += 1
-        for launch in self.launches:
-            launch()
 
 
 @pytest.fixture
@@ -36,13 +26,9 @@ def joined(monkeypatch):
     made = []
     device = registry.current()
 
-    def together(launches):
-        made.append(Joined(launches))
-        return made[-1]
-
     if device.name != "cuda":  # which has graphs
         needed()
-        monkeypatch.setattr(type(device), "together", lambda self, launches: together(launches))
+        monkeypatch.setattr(type(device), "captured", joining(type(device).captured, made))
     with nl.config(cpu_compile="wait", cuda_compile="wait", unplanned=0):
         yield made
 
@@ -115,6 +101,68 @@ def test_few_plans_have_graphs(joined, monkeypatch):
     assert not joined
 
 
+def varied(turn):
+    """Bits of programs whose numbers, and where memory lies, are other ones in each turn."""
+    rng = np.random.default_rng(turn)
+    filler = nl.ones(70 + turn)  # noqa: F841  (takes some memory that would be used again)
+    u = steps_of_heat(nl, nl.asarray(rng.standard_normal((29, 37)) * turn), 5)
+    total = u.sum() * (turn + 0.5)
+    spread = ((u - total) * (turn - 1.5)).var(0)
+    found = [nl.asnumpy(one).tobytes() for one in (u, total, spread, *regression(nl, u[1:], u[1:, 0] > turn, u[0]))]
+    nl.evaluate(nl.ones(1000 * turn + 1))
+    return found
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_captured_launches_have_the_bits_of_the_steps(joined, monkeypatch, refused):
+    """Blocks are read anew in each run; a tape that the device does not capture runs step by step."""
+    device = registry.current()
+    with monkeypatch.context() as patch:
+        patch.setattr(tape, "MOST_CAPTURED", 0)
+        forget_plans(device)
+        wanted = [varied(turn) for turn in range(8)]
+    asked = []
+    if refused:
+        monkeypatch.setattr(type(device), "captured", lambda self, calls: asked.append(calls))
+    forget_plans(device)
+    before = len(tape._captured)
+    assert [varied(turn) for turn in range(8)] == wanted
+    assert bool(asked) == refused
+    assert (len(tape._captured) > before) != refused
+    assert any(plan.replay is not None for plan in plans_of(device).values()) != refused
+
+
+def forget_plans(device):
+    """Have nothing be planned, nor be at hand."""
+    resized._specialisations.clear()
+    while plans_of(device):
+        evaluate._drop_half()
+
+
+def test_room_for_graphs_comes_back(joined):
+    """What is captured counts as long as a plan, or a function that shares its graph, is there; and no longer."""
+    device = registry.current()
+    forget_plans(device)
+    gc.collect()
+    before = len(tape._captured)
+    x = nl.asarray(np.random.default_rng(8).standard_normal((230, 310)))
+    function = nl.compile(lambda a: (a - a.sum())[::-1] / (1 + (a * a).sum()) - a.max())
+    for _ in range(3 * tape.WARM_UP_RUNS):
+        nl.evaluate(steps_of_heat(nl, x * 1, 4))
+        function(x).get()
+    both = len(tape._captured) - before
+    assert both >= 2
+    joined.clear()
+    forget_plans(device)
+    gc.collect()
+    left = len(tape._captured) - before
+    assert 1 <= left < both
+    function(x).get()
+    del function
+    gc.collect()
+    assert len(tape._captured) == before
+
+
 @pytest.mark.parametrize("refused", [False, True])
 def test_no_memory_for_a_graph(refused):
     """A plan that has run goes on step by step where there is no scratch memory for it alone."""
@@ -124,11 +172,9 @@ def test_no_memory_for_a_graph(refused):
         linked.run, linked.workspace = print, 3
         steps.append(tape.Launch(linked))
     cleared = []
-    tape.forget_captured(0)
     pool = Pool("test", lambda nbytes: 0 if refused else 1 << 20, lambda ptr, nbytes: None)
-    device = SimpleNamespace(
-        together=lambda launches: launches.clear, clear=lambda *given: cleared.append(given[1]), pool=pool
-    )
+    device = SimpleNamespace(clear=lambda *given: cleared.append(given[1]), pool=pool)
+    device.captured = Joined.of(device)
     plan = tape.Tape(device, steps, 0)
     tape.capture_graph(plan)
     assert (plan.replay is None) == refused
@@ -304,10 +350,16 @@ def test_a_kernel_that_a_tape_launches_twice_has_one_block():
     """Launched together, both would have the words of the last one."""
     linked = tape.Linked(None, new_words(4), SimpleNamespace(counters=1, workspace=0))
     linked.run = print
-    device = SimpleNamespace(
-        together=lambda launches: launches.clear, pool=Pool("test", lambda n: 0, lambda p, n: None)
-    )
+    device = SimpleNamespace(pool=Pool("test", lambda n: 0, lambda p, n: None), captured=lambda calls: print)
     twice = tape.Tape(device, [tape.Launch(linked), tape.Launch(linked)], 0)
-    tape.forget_captured(0)
     tape.capture_graph(twice)
     assert twice.replay is None
+
+
+def test_what_devices_capture_without_a_gpu():
+    """On the host a launch is a call; where none runs they are counted, and nothing else is taken down."""
+    cpu, null = registry.get("cpu"), NullDevice()
+    assert cpu.captured(lambda capture: capture.live(print)) is None
+    captured = null.captured(lambda capture: [capture.live(print), capture.workspace(100, 8), capture.live(print)])
+    assert captured(()) is True and null.launches == 2 and captured.nbytes == 256
+    assert null.captured(lambda capture: [capture.live(print), capture.operand(8)]) is None

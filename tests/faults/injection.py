@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numloom as nl
+from joined import Joined
 from numloom.base.errors import CompileError, DeviceError
 from numloom.device import registry
 from numloom.device.memory import Pool
@@ -136,14 +137,14 @@ def faulty(name: str, faults: Faults) -> Any:
     device.pool = Pool(inner.name, raw_allocate, inner.raw_free, cache_limit=1, error_at=inner.error_at)
     device.keeps = inner
     device.allocate = device.pool.allocate
-    bound, together, kernel, routine, bind = (
-        device.bound, device.together, device.kernel, device.routine, device.bound_routine,
+    bound, captured, kernel, routine, bind = (
+        device.bound, device.captured, device.kernel, device.routine, device.bound_routine,
     )  # fmt: skip
     if device.interprets:  # On a GPU compiled code launches by itself; there is one launch at a time for it to bind.
         device.launch = faults.before("launch", device.launch)
-        together = joined  # So that launches are held back, as where there are graphs.
+        captured = Joined.of(device)  # So that launches are held back, as where there are graphs.
     device.bound = lambda *args: Launch(faults, bound(*args))
-    device.together = lambda launches: _replay(faults, together([launch.inner for launch in launches]))
+    device.captured = lambda calls: _captured(faults, captured(lambda capture: calls(Unwrapping(capture))))
 
     def make(text: str, entry: str, *, wait: bool) -> Any:
         if wait or not device.interprets:
@@ -165,18 +166,36 @@ def faulty(name: str, faults: Faults) -> Any:
     return device
 
 
-def joined(launches: list[Callable[[], None]]) -> Callable[[], None]:
-    """Launches as one call."""
+class Unwrapping:
+    """A capture that takes down what is in a `Launch`."""
 
-    def launch_all() -> None:
-        for launch in launches:
-            launch()
+    def __init__(self, capture: Any) -> None:
+        self.capture = capture
 
-    return launch_all
+    def live(self, bound: Launch) -> None:
+        self.capture.live(bound.inner)
+
+    def launch(self, bound: Launch, *given: Any) -> None:
+        self.capture.launch(bound.inner, *given)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.capture, name)
 
 
-def _replay(faults: Faults, together: Callable[[], None] | None) -> Callable[[], None] | None:
-    return None if together is None else faults.before("launch", together)
+class Captured:
+    """What was captured, which may refuse to run."""
+
+    def __init__(self, faults: Faults, inner: Any) -> None:
+        self.faults = faults
+        self.inner = inner
+        self.nbytes = inner.nbytes
+
+    def __call__(self, addresses: Any) -> bool:
+        return not self.faults.due("launch") and bool(self.inner(addresses))
+
+
+def _captured(faults: Faults, inner: Any) -> Captured | None:
+    return None if inner is None else Captured(faults, inner)
 
 
 @contextlib.contextmanager

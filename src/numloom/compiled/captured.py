@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,24 +9,17 @@ from numloom.base.config import config
 from numloom.base.dtypes import ITEMSIZES
 from numloom.device.memory import Buffer
 from numloom.engine.state import counters
-from numloom.engine.tape import Frame, put
+from numloom.engine.tape import Frame, capture, put
 from numloom.engine.tape import run as run_tape
 from numloom.engine.taped import CapturedCall, Stacked, TapedCall, is_capturable, run_stepped
 from numloom.graph.node import Node
 
 LEAST, MOST = 8, 4096
 """Launches that are captured: for fewer it is no gain, and more take long to capture."""
-AT_ONCE = 256
-MEMORY = 512 << 20
-"""How many loops are captured at a time, and the most bytes of memory that is theirs alone."""
-
 LEAST_OF_CALL = 3
 """Steps of a call that is captured."""
 BYTES = 1 << 20
 """Bytes for each step that a captured call may be given, and give: of more the launches take little of its time."""
-
-_all: weakref.WeakSet[Any] = weakref.WeakSet()
-"""What was captured."""
 
 
 class CapturedSteps:
@@ -84,7 +76,7 @@ def capture_steps(
     nbytes : int
         Bytes of the results.
     """
-    if not LEAST <= steps * len(taped.tape.steps) <= MOST or not _has_room() or not is_capturable(taped):
+    if not LEAST <= steps * len(taped.tape.steps) <= MOST or not is_capturable(taped):
         return None
     if _begins_elsewhere(taped):
         return None
@@ -125,7 +117,7 @@ def capture_call(taped: TapedCall, operands: Sequence[Node]) -> CapturedCall | N
         if place >= 0 and form is not None
     ]
     moved = sum([_bytes(operands[place]) for place in given]) + sum([nbytes for _, nbytes in results])
-    if not LEAST_OF_CALL <= len(tape.steps) <= MOST or moved > BYTES * len(tape.steps) or not _has_room():
+    if not LEAST_OF_CALL <= len(tape.steps) <= MOST or moved > BYTES * len(tape.steps):
         return None
     if not is_capturable(taped) or _begins_elsewhere(taped):
         return None
@@ -144,11 +136,6 @@ def capture_call(taped: TapedCall, operands: Sequence[Node]) -> CapturedCall | N
     return None if captured is None else CapturedCall(captured, given, results, fixed, counts)
 
 
-def _has_room() -> bool:
-    """Return whether one more may be captured."""
-    return len(_all) < AT_ONCE and sum([one.pool.used + one.pool.cached for one in _all]) < MEMORY
-
-
 def _begins_elsewhere(taped: TapedCall) -> bool:
     """Return whether operands that are copied would begin at other bits than a call's do."""
     return taped.tape.device.discrete and any([expected > 0 for expected in taped.past])
@@ -158,12 +145,10 @@ def _captured(device: Any, run: Callable[[Any], None]) -> tuple[Any, tuple[int, 
     """Return what a device captures of ``run(capture)``, None where it cannot, and kernels, routines and copies."""
     before = counters.kernels, counters.library_calls, counters.copies
     try:
-        captured = device.captured(run)
+        captured = capture(device, run)
         after = counters.kernels, counters.library_calls, counters.copies
     finally:
         counters.kernels, counters.library_calls, counters.copies = before
-    if captured is not None:
-        _all.add(captured)
     return captured, (after[0] - before[0], after[1] - before[1], after[2] - before[2])
 
 

@@ -153,19 +153,25 @@ class Handle(Protocol):
 class Capture(Protocol):
     """Takes launches down instead of running them, in a row, each after the one before.
 
+    What it cannot take down, or not beside what it has, it refuses with a RuntimeError or MemoryError.
+
     Attributes
     ----------
     pool : Pool
         Memory of their own, which stays theirs.
     """
 
-    pool: Pool
+    @property
+    def pool(self) -> Pool: ...
 
     def operand(self, nbytes: int) -> Buffer:
         """Memory that each run is given, and that nothing here writes to."""
 
     def result(self, nbytes: int) -> Buffer:
         """Memory that each run is given, to be written to."""
+
+    def live(self, bound: Callable[[], None]) -> None:
+        """A `bound` launch with what its block holds in each run."""
 
     def launch(self, bound: Callable[[], None], words: Sequence[int], buffers: Sequence[Any]) -> None:
         """A `bound` launch with what its block holds now; which words are addresses, and of what memory."""
@@ -180,9 +186,23 @@ class Capture(Protocol):
         """Scratch memory for the next launch, as `Backend.workspace`."""
 
 
-Captured = Callable[[Sequence[int]], bool]
-"""Launches what was captured: called with the addresses of its operands and results, in the order in which it asked for
-them. False, with nothing done that lasts, where it cannot run now."""
+class Captured(Protocol):
+    """Launches what was captured.
+
+    Attributes
+    ----------
+    nbytes : int
+        Bytes of memory of its own.
+    """
+
+    @property
+    def nbytes(self) -> int: ...
+
+    def __call__(self, addresses: Sequence[int]) -> bool:
+        """Run it with the addresses of its operands and results, in the order in which it asked for them.
+
+        False, with nothing done that lasts, where it cannot run now.
+        """
 
 
 class Backend(Protocol):
@@ -286,11 +306,8 @@ class Backend(Protocol):
     def holds(self, address: int) -> bool:
         """Whether an address is of this device's memory, if that is not the host's."""
 
-    def together(self, launches: list[Callable[[], None]]) -> Callable[[], None] | None:
-        """`bound` launches, one after another, as one that takes the host less time; None where there is none."""
-
     def captured(self, calls: Callable[[Capture], None]) -> Captured | None:
-        """What ``calls(capture)`` launches, which does not run, as one launch; None where that cannot be."""
+        """What ``calls(capture)`` gives it, which does not run, as one launch; None where it cannot, or is no gain."""
 
     def module(
         self,

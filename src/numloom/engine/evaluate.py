@@ -48,7 +48,7 @@ from numloom.engine.owners import device_of, elsewhere_than, gather, lenders_of,
 from numloom.engine.placement import MIRRORED, begins_on_host, bring, bring_all, looked
 from numloom.engine.reference import dense_array, flat_bytes, run_reference
 from numloom.engine.state import count_flush, counters, note_copy, watchers
-from numloom.engine.tape import Tape, forget_captured, is_compiled, run_plan
+from numloom.engine.tape import Tape, is_compiled, run_plan
 from numloom.engine.unplanned import last_regret, leave_to_plan, run_one, run_unplanned, side
 from numloom.engine.verify import VerificationError, check_computed, computed_apart
 from numloom.engine.walk import Walk, end_walk, is_under_way, pending_roots, run_only, walk, walk_pending
@@ -466,9 +466,7 @@ def _drop_half() -> None:
     for plans in _plans.values():
         for first in list(plans)[::2]:
             del plans[first]
-    kept = [plan for plans in _plans.values() for plan in plans.values()]
-    _steps = sum([len(plan.steps) for plan in kept])
-    forget_captured(sum([plan.replay is not None for plan in kept]))
+    _steps = sum([len(plan.steps) for plans in _plans.values() for plan in plans.values()])
 
 
 def plans_of(device: Backend) -> dict[int, Tape]:

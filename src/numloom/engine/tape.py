@@ -9,6 +9,8 @@ its step was launched, so a failure leaves the rest pending.
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Callable
 from struct import Struct
 from typing import Any
 
@@ -41,10 +43,12 @@ SCRATCH = 1 << 20
 """Most bytes of scratch memory that a tape may keep to itself for that."""
 BROKEN = -2
 """What `Tape.held` is when a launch failed that values wait for."""
-MOST_CAPTURED = 512
-"""Tapes that may have a graph and scratch memory; later ones launch step by step."""
+MOST_CAPTURED = 768
+CAPTURED_MEMORY = 512 << 20
+"""Tapes and loops captured at a time, and the most bytes of memory of their own: later ones run step by step."""
 
-_captured = 0
+_captured: weakref.WeakSet[Any] = weakref.WeakSet()
+"""What is captured, as long as a tape, a call or a loop has it."""
 _warm_up_runs = WARM_UP_RUNS
 _counters = counters
 _guard: Guard = guard
@@ -246,7 +250,7 @@ class Tape:
     runs : int
         How many times it ran, up to `WARM_UP_RUNS`.
     replay : callable or None
-        Launches all steps together.
+        Launches all steps at once (`numloom.device.interface.Captured`).
     held : int
         How many steps wait for that now; -1 while each is launched at once, `BROKEN` if one that waited failed.
     complains : bool
@@ -644,11 +648,20 @@ def run_interpreted(linked: Linked, device: Any, later: list[Any] | None) -> Non
 # ---------------------------------------------------------------- one launch for all
 
 
+def capture(device: Any, calls: Callable[[Any], None]) -> Any:
+    """Return what a device captures of ``calls(capture)``; None where it cannot, or where there is no room for more."""
+    if len(_captured) >= MOST_CAPTURED or sum([one.nbytes for one in _captured]) >= CAPTURED_MEMORY:
+        return None
+    found = device.captured(calls)
+    if found is not None:
+        _captured.add(found)
+    return found
+
+
 def capture_graph(tape: Tape) -> None:
     """Have the steps of a tape launched together from now on, if they are launches and nothing else."""
-    global _captured
     steps = tape.steps
-    if len(steps) < LEAST_CAPTURED or _captured >= MOST_CAPTURED:
+    if len(steps) < LEAST_CAPTURED:
         return
     scratch: dict[int, int] = {}
     for launch in steps:
@@ -662,29 +675,23 @@ def capture_graph(tape: Tape) -> None:
         return  # One block would have the words of the last launch alone.
     if sum(scratch.values()) > SCRATCH:
         return
-    replay = tape.device.together([launch.linked.run for launch in steps])
-    if replay is None:
+    buffers: dict[int, Any] = {}
+
+    def take_all_down(taking: Any) -> None:
+        nonlocal buffers
+        for launch in steps:
+            taking.live(launch.linked.run)
+        # Kernels leave their counters at zero and what is behind them as they like, so those with as many share memory.
+        buffers = {count: taking.workspace(nbytes, count) for count, nbytes in scratch.items()}
+
+    tape.replay = capture(tape.device, take_all_down)
+    if tape.replay is None:  # The tape has run: it launches step by step as before.
         return
-    # Kernels leave their counters at zero and what is behind them as they like, so those with as many share memory.
-    try:
-        buffers = {count: tape.pool.allocate(nbytes) for count, nbytes in scratch.items()}
-    except MemoryError:  # The tape has run: it launches step by step as before.
-        return
-    for count, buffer in buffers.items():
-        tape.device.clear(buffer, count)
     for launch in steps:
         linked = launch.linked
         if linked.workspace >= 0 and linked.scratch is None:
             linked.scratch = buffers[linked.geometry.counters]
             linked.words.put(linked.workspace, linked.scratch.ptr)
-    tape.replay = replay
-    _captured += 1
-
-
-def forget_captured(left: int) -> None:
-    """Tapes are given up; so many of those that have a graph are left."""
-    global _captured
-    _captured = left
 
 
 def run_held(tape: Tape, frame: Frame, nodes: Any, doubts: Any) -> None:
@@ -705,12 +712,9 @@ def run_held(tape: Tape, frame: Frame, nodes: Any, doubts: Any) -> None:
             computed.update(launch.computed)
             for number in launch.done:
                 let_go(nodes, number, number in computed, kept, foreign)
-        if tape.held >= 0:
-            try:
-                tape.replay()
-            except Exception:  # Nothing of it was launched.
-                tape.launch_held()
+        if tape.held >= 0 and tape.replay(()):
             tape.held = -1
+        tape.launch_held()  # What the device refuses to launch at once.
     except Exception as error:
         pool.held = before
         try:
@@ -739,7 +743,7 @@ def let_go(nodes: list[Any], number: int, computed: bool, kept: list[Any], forei
 
 
 __all__ = [
-    "Frame", "Launch", "Linked", "Parameter", "Step", "Tape", "begin_of", "capture_graph", "forget_captured",
+    "Frame", "Launch", "Linked", "Parameter", "Step", "Tape", "begin_of", "capture", "capture_graph",
     "give_frame", "is_bound", "is_compiled", "is_ready", "pack", "put", "run", "run_plan", "run_step", "runs_by_loops",
     "take_frame",
 ]  # fmt: skip

@@ -124,18 +124,8 @@ class CpuDevice:
         """True: any thread may launch."""
         return True
 
-    def together(self, launches: list[Callable[[], None]]) -> None:
-        """None: a launch is a call."""
-
     def captured(self, calls: Callable[[Capture], None]) -> Captured | None:
-        if threads.Chain is None:
-            return None
-        capture = ChainCapture(self, threads.Chain())
-        try:
-            calls(capture)
-        except (RuntimeError, MemoryError):
-            return None
-        return capture
+        return None if threads.Chain is None else ChainCapture(self, threads.Chain()).captured(calls)
 
     def module(
         self, sources: Mapping[str, str], *, options: tuple[str, ...] = (), names: tuple[str, ...] = ()

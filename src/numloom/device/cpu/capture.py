@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from numloom.device.capture import LiveCapture
 from numloom.device.cpu import threads
-from numloom.device.memory import CAPTURED, Buffer, own_pool
+from numloom.device.memory import Buffer
 
 
-class ChainCapture:
+class ChainCapture(LiveCapture):
     """A `Capture`, and what was captured: calling it with addresses of what is given runs it.
 
     What is given has the address 0 meanwhile, so blocks hold how far from there each word is.
     """
 
     def __init__(self, device: Any, chain: Any) -> None:
-        self.device = device
+        super().__init__(device)
         self.chain = chain
-        self.pool = own_pool(device.pool, CAPTURED)
         self.given: list[Buffer] = []
-        self.kept: list[Buffer] = []
 
     def operand(self, nbytes: int) -> Buffer:
         """Memory that each run is given."""
@@ -31,6 +30,10 @@ class ChainCapture:
 
     def _places(self, buffers: Sequence[Any]) -> list[int]:
         return [next((place for place, one in enumerate(self.given) if one is buffer), -1) for buffer in buffers]
+
+    def live(self, bound: Callable[[], None]) -> None:
+        """Refuse: a launch is a call, so in a row they take no less time."""
+        self.refuse()
 
     def launch(self, bound: Callable[[], None], words: Sequence[int], buffers: Sequence[Any]) -> None:
         """Take a launch down."""
@@ -46,12 +49,6 @@ class ChainCapture:
         """Take a copy down."""
         to, begin = self._places([target, source])
         self.chain.copy(target.ptr + target_offset, to, source.ptr + source_offset, begin, nbytes)
-
-    def workspace(self, nbytes: int, counters: int) -> Buffer:
-        """Scratch memory of one launch alone, whose counters its kernel leaves at zero."""
-        self.kept.append(self.pool.allocate(nbytes))
-        self.device.clear(self.kept[-1], counters)
-        return self.kept[-1]
 
     def __call__(self, addresses: Sequence[int]) -> bool:
         return bool(self.chain(list(addresses)))

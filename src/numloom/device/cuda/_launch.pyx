@@ -214,16 +214,21 @@ cdef class BoundKernel:
 cdef class Replay:
     """Bound launches in a row as one graph: calling it launches them all, with what their blocks hold now.
 
-    The driver takes some 4 µs for a launch, 3 for a graph and 0.4 for a node whose block has changed.
+    The driver takes some 4 µs for a launch, 3 for a graph and 0.4 for a node whose block has changed. Where it refuses,
+    the call gives False, and nothing was launched. It is a `Captured` of `numloom.device.interface`, without operands.
 
     Parameters
     ----------
     launches : list of BoundKernel
         Of one device. Raises RuntimeError where the driver makes no graph of them.
+    capture : GraphCapture
+        What took them down, which has the memory that is theirs.
     address_of : callable
         Address of a function of the driver, by name.
     """
 
+    cdef object __weakref__
+    cdef object capture
     cdef list launches
     cdef Py_ssize_t count
     cdef void* stream
@@ -239,12 +244,13 @@ cdef class Replay:
     cdef destroy_type destroy_executable
     cdef int process
 
-    def __init__(self, list launches, address_of):
+    def __init__(self, list launches, capture, address_of):
         """A class without this could not be called: see ``array._type.seal``."""
 
-    def __cinit__(self, list launches, address_of):
+    def __cinit__(self, list launches, capture, address_of):
         cdef Py_ssize_t count = len(launches), i
         cdef BoundKernel bound
+        self.capture = capture
         self.launches = launches
         self.count = count
         self.process = os.getpid()
@@ -299,7 +305,12 @@ cdef class Replay:
         if code:
             raise RuntimeError(f"the driver makes no graph of {self.count} kernels (error {code})")
 
-    def __call__(self):
+    @property
+    def nbytes(self):
+        """Bytes of that memory."""
+        return self.capture.nbytes
+
+    def __call__(self, addresses):
         cdef Py_ssize_t i
         cdef size_t nbytes
         cdef BoundKernel bound
@@ -316,9 +327,7 @@ cdef class Replay:
                 memcpy(self.copies[i], self.blocks[i], nbytes)
         if code == 0:
             code = self.run(self.executable, self.stream)
-        if code:  # Each for itself knows what to do, and what to say.
-            for bound in self.launches:
-                bound()
+        return code == 0  # Else each for itself knows what to do, and what to say.
 
     def __dealloc__(self):
         cdef Py_ssize_t i

@@ -15,7 +15,7 @@ import threading
 import time
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from numloom.device.cpu.hostview import as_bytes
 from numloom.device.cpu.memory import total
 from numloom.device.cuda import compile as nvrtc
 from numloom.device.cuda import driver
-from numloom.device.cuda.capture import captured
+from numloom.device.cuda.capture import GraphCapture
 from numloom.device.cuda.code import LoadedCode, unload
 from numloom.device.cuda.module import CudaModule, load
 from numloom.device.cuda.routines import BOUND, ROUTINES
@@ -42,10 +42,10 @@ from numloom.device.interface import Capture, Captured, Image, Module, Sampling,
 from numloom.device.memory import KEPT_SCRATCH, NOTHING_KEPT, POISON, Buffer, Pool
 
 try:
-    from numloom.device.cuda._launch import Launch, Replay  # type: ignore[import-not-found]
+    from numloom.device.cuda._launch import Launch  # type: ignore[import-not-found]
     from numloom.device.cuda._read import Read  # type: ignore[import-not-found]
 except ImportError:
-    Launch = Read = Replay = None
+    Launch = Read = None
 
 later.prepare()  # The compiled classes that came with them.
 
@@ -533,19 +533,11 @@ class CudaDevice:
         code, index = driver.bindings().cuPointerGetAttribute(which, address)
         return not code and int(index) == self.index
 
-    def together(self, launches: list[Callable[[], None]]) -> Callable[[], None] | None:
-        if Replay is None:
-            return None
-        try:
-            return cast(Callable[[], None], Replay(launches, self.address_of))
-        except RuntimeError:  # A driver that refuses graphs still launches.
-            return None
-
     def captured(self, calls: Callable[[Capture], None]) -> Captured | None:
         if Launch is None:
             return None
         self.enter()
-        return captured(self, calls)
+        return GraphCapture(self).captured(calls)
 
     def _launch_uncompiled(self, kernel: Any, params: array[int], geometry: Any) -> int:
         pointers = (ctypes.c_void_p * 1)(params.buffer_info()[0])

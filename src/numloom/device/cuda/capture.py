@@ -8,14 +8,15 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from numloom.device.capture import LiveCapture
 from numloom.device.cuda import driver
 from numloom.device.cuda.routines import products
-from numloom.device.memory import CAPTURED, Buffer, own_pool
+from numloom.device.memory import Buffer
 
 try:
-    from numloom.device.cuda._launch import CopiedGraph  # type: ignore[import-not-found]
+    from numloom.device.cuda._launch import CopiedGraph, Replay  # type: ignore[import-not-found]
 except ImportError:
-    CopiedGraph = None
+    CopiedGraph = Replay = None
 
 
 PRODUCTS = 32 << 20
@@ -42,38 +43,53 @@ def scratch_of(device: Any) -> ProductScratch:
     return found
 
 
-class GraphCapture:
+class GraphCapture(LiveCapture):
     """A `Capture` of a stream that is captured; what runs are given is copied to memory of the graph's own, and back.
 
-    To change an address in a graph takes the driver 0.4 µs for each kernel, so that is less.
+    To change an address in a graph takes the driver 0.4 µs for each kernel, so that is less. Launches whose blocks are
+    read in each run have a graph in which that is done (`Replay`); beside them nothing else is taken down.
     """
 
     def __init__(self, device: Any) -> None:
         self.stream: Any = None
-        self.device = device
-        self.pool = own_pool(device.pool, CAPTURED)
+        super().__init__(device)
         self.operands: list[tuple[int, Buffer]] = []
         self.results: list[tuple[int, Buffer]] = []
-        self.kept: list[Any] = []
         self.count = 0
         self.graph: Any = None
         self.executable: Any = None
         self.copied: Any = None
         self.process = os.getpid()
         self.blas: Any = None
-        non_blocking = driver.bindings().CUstream_flags.CU_STREAM_NON_BLOCKING
-        self.stream = driver.call("cuStreamCreate", non_blocking, doing="making a stream")
 
-    def capture(self, calls: Callable[[Any], None]) -> bool:
-        """Take down what is called; whether it can run as a graph."""
-        relaxed = driver.bindings().CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
-        driver.call("cuStreamBeginCapture", self.stream, relaxed, doing="capturing a stream")
+    def taken(self, calls: Callable[[Any], None]) -> Any:
+        """Return what is called as a graph; None where it cannot run as one."""
         try:
             calls(self)
         finally:
             if self.blas is not None:
                 self.blas.cublas.set_stream(self.blas.handle, self.device.stream)
-            self.graph = driver.call("cuStreamEndCapture", self.stream, doing="capturing a stream")
+            if self.stream is not None:
+                self.graph = driver.call("cuStreamEndCapture", self.stream, doing="capturing a stream")
+        if not self.launches:
+            return self if self._is_runnable() else None
+        mixed = self.stream is not None or self.operands or self.results
+        return None if mixed else Replay(self.launches, self, driver.address_of)
+
+    def _begin(self) -> int:
+        """Return the stream, which is captured from its first use on."""
+        if self.stream is None:
+            cuda = driver.bindings()
+            non_blocking = cuda.CUstream_flags.CU_STREAM_NON_BLOCKING
+            relaxed = cuda.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+            self.stream = driver.call("cuStreamCreate", non_blocking, doing="making a stream")
+            driver.call("cuStreamBeginCapture", self.stream, relaxed, doing="capturing a stream")
+        return int(self.stream)
+
+    def _is_runnable(self) -> bool:
+        """Return whether what was taken down can run as a graph, which is made."""
+        if self.graph is None:
+            return False
         kinds = driver.bindings().CUgraphNodeType
         plain = (
             kinds.CU_GRAPH_NODE_TYPE_KERNEL, kinds.CU_GRAPH_NODE_TYPE_MEMCPY, kinds.CU_GRAPH_NODE_TYPE_MEMSET
@@ -104,7 +120,7 @@ class GraphCapture:
 
     def launch(self, bound: Any, words: Sequence[int], buffers: Sequence[Any]) -> None:
         """Take a launch down."""
-        bound.on(int(self.stream))
+        bound.on(self._begin())
         self.kept.append(bound)
         self.count += 1
 
@@ -112,9 +128,10 @@ class GraphCapture:
         """Take a product down; other routines may do more than to launch."""
         if not products.only_launches(bound):
             raise RuntimeError("a routine that may do more than to launch")
+        stream = self._begin()
         if self.blas is None:
             self.blas = products.blas_of(self.device)
-            self.blas.cublas.set_stream(self.blas.handle, int(self.stream))
+            self.blas.cublas.set_stream(self.blas.handle, stream)
             # Without memory of ours it would have the graph allocate its own in each run.
             scratch = scratch_of(self.device)
             self.kept.append(scratch)
@@ -127,17 +144,10 @@ class GraphCapture:
         """Take a copy down."""
         if nbytes:
             driver.call(
-                "cuMemcpyDtoDAsync", target.ptr + target_offset, source.ptr + source_offset, nbytes, self.stream,
+                "cuMemcpyDtoDAsync", target.ptr + target_offset, source.ptr + source_offset, nbytes, self._begin(),
                 doing="capturing a copy",
             )  # fmt: skip
             self.count += 1
-
-    def workspace(self, nbytes: int, counters: int) -> Buffer:
-        """Scratch memory of one launch alone, whose counters its kernel leaves at zero."""
-        buffer = self.pool.allocate(nbytes)
-        self.device.clear(buffer, counters)
-        self.kept.append(buffer)
-        return buffer
 
     def __call__(self, addresses: Sequence[int]) -> bool:
         """Run it."""
@@ -161,13 +171,4 @@ class GraphCapture:
         cuda.cuStreamDestroy(self.stream)
 
 
-def captured(device: Any, calls: Callable[[Any], None]) -> GraphCapture | None:
-    """What `calls` launches, as a graph; None where that cannot be."""
-    capture = GraphCapture(device)
-    try:
-        return capture if capture.capture(calls) else None
-    except (RuntimeError, MemoryError):  # The driver's and cuBLAS's, too: step by step they are met again.
-        return None
-
-
-__all__ = ["GraphCapture", "captured"]
+__all__ = ["GraphCapture"]

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from numloom.base.lasting import Lasting
+from numloom.device.capture import LiveCapture
 from numloom.device.complaints import Found
 from numloom.device.memory import Buffer, Pool
 
@@ -29,6 +30,14 @@ class NullKernel:
     def __init__(self, text: str, entry: str) -> None:
         self.text = text
         self.entry = entry
+
+
+class NullCapture(LiveCapture):
+    """Launches that are counted at once."""
+
+    def __call__(self, addresses: Sequence[int]) -> bool:
+        self.device.launches += len(self.launches)
+        return True
 
 
 class NullDevice:
@@ -116,15 +125,9 @@ class NullDevice:
         """True: any thread may launch."""
         return True
 
-    def together(self, launches: Sequence[Callable[[], None]]) -> Callable[[], None]:
-        """Launches that are counted at once."""
-        return partial(self._launch_all, len(launches))
-
-    def captured(self, calls: Any) -> None:
-        """None: nothing runs, so nothing runs sooner."""
-
-    def _launch_all(self, count: int) -> None:
-        self.launches += count
+    def captured(self, calls: Any) -> Any:
+        """Launches that are counted at once, where there is nothing else."""
+        return NullCapture(self).captured(calls)
 
     def module(
         self, sources: Mapping[str, str], *, options: tuple[str, ...] = (), names: tuple[str, ...] = ()
