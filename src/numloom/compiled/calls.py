@@ -125,7 +125,7 @@ class CallState:
 def computed_operands(likes: list[Node], args: Any) -> Any:
     """The values of arrays that lie as the symbols `likes` do, in memory or one number; None where one does not."""
     count = len(likes)
-    if len(args) != count or _counters.profiler is not None:
+    if len(args) != count:
         return None
     operands: list[Any] = []
     for place in range(count):
@@ -173,7 +173,7 @@ class Called:
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Return what it gives for these arguments."""
         ready = self.ready  # Another thread may put another one there.
-        if ready is not None and not named:
+        if ready is not None and not named and _counters.profiler is None:  # Who is told of each call.
             state = cython.cast(Known, ready).state
             if state is not None and not (_register.tracing and tracing()):
                 operands = computed_operands(cython.cast(CallState, state).likes, args)

@@ -250,7 +250,7 @@ class Function(Called):
             nodes = [taken(given, value) for value, given in zip(args, inputs, strict=True)]
             ready = self._specialised(nodes)
             operands = [laid_out(node, alike) for node, alike in zip(nodes, ready.likes, strict=True)]
-        short = ready.state is not None and counters.profiler is None and not tracing()
+        short = ready.state is not None and not tracing()
         if short and all([_same_form(node, alike) for node, alike in zip(operands, ready.likes, strict=True)]):
             arrays = ready.run_computed(operands)
             return arrays[0] if ready.plain else ready.given(arrays)
