@@ -146,7 +146,7 @@ def computed_operands(likes: list[Node], args: Any) -> Any:
 
 
 class Known:
-    """A function of known shapes; `state` is None where no call of it may go the short way."""
+    """A function of known shapes; `state` is None where each call of it must be looked at."""
 
     state: Any
 
