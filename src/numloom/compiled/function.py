@@ -380,7 +380,7 @@ class _Ready(Known):
         self.nothing = outputs is None
         self.updated = [found.storage for found in self.shared if found is not None]
         self.storages = [one.storage if isinstance(one, SharedPlaceholder) else one for one in self.rest]
-        self.call_state = None
+        self.call_state: Any = None
         if program.recorded is not None and not program.several:
             self.call_state = CallState(
                 program.recorded, program.recorded.results or (), self.updated, self.likes, self.storages,

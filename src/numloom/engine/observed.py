@@ -1,9 +1,9 @@
 """One call recorded: what it ran, taken down so that it can run again for other memory.
 
-An `Observer` is the recorder (`counters.recorder`): it is told of each step of a plan and each routine that has run, and
-of small work that ran without a plan. Memory is known by places: the operands', constants, then whatever is computed.
-What it is not told of gives memory that has no place, and then nothing is taken down: so what it gives is complete.
-Whether a profile is taken meanwhile makes no difference: that is told beside it.
+An `Observer` is the recorder (`counters.recorder`): it is told of each step of a plan and each routine that ran, and of
+small work that ran without a plan. Memory is known by places: the operands', constants, then whatever is computed. What
+it is not told of gives memory that has no place, and then nothing is taken down: so what it gives is complete. Who
+profiles is told beside it.
 """
 
 from __future__ import annotations

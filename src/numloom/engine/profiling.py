@@ -1,7 +1,7 @@
 """What a profile takes down while code runs: spans of host and device time, by what they were spent on.
 
-`counters.profiler` is a `ProfileRecorder` while one is active, and None else. What runs is what runs without it, but for
-launches of many steps at once, which run step by step to have times of their own.
+`counters.profiler` is a `ProfileRecorder` while one is active, and None else. What runs is what runs without it, but of
+many steps in one launch each is launched alone, to have a time of its own.
 """
 
 from __future__ import annotations

@@ -386,7 +386,7 @@ def run(tape: Tape, frame: Frame, nodes: Any, doubts: Any) -> None:
 def run_steps(tape: Tape, frame: Frame, nodes: Any, doubts: Any) -> None:
     """Run a tape's steps one by one."""
     values = frame.values
-    profiler = None if frame.capture is not None else _counters.profiler
+    profiler: Any = None if frame.capture is not None else _counters.profiler
     for step in tape.steps:
         if nodes is not None:
             run_node_step(step, frame, nodes, tape, doubts)
