@@ -290,7 +290,7 @@ RUN = (
     Named("engine/routines.py", "call", "a routine, when it is called"),
     Named("engine/evaluate.py", "run_by_devices", "the work of several devices, each in turn"),
     Named("engine/evaluate.py", "run_apart", "each value on its own, after a failure"),
-    Named("engine/evaluate.py", "run_profiled", "by a walk that a profile takes down"),
+    Named("engine/evaluate.py", "run_watched", "by a walk, where it is recorded or profiled", "run_profiled"),
     Named("engine/evaluate.py", "run_verified", "twice, for `config.verify`"),
     Named("engine/reference.py", "run_reference", "values one by one through NumPy, for tests"),
 )

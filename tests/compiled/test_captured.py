@@ -420,6 +420,25 @@ def test_a_constant_that_is_written_to_and_one_that_moves() -> None:
         right(call(*map(nl.asarray, given)), [*given, held])
 
 
+def test_a_captured_call_runs_step_by_step_when_it_is_profiled() -> None:
+    """Each step has a time of its own; what runs is the same, and the next call is one launch again."""
+    call = nl.compile(lambda x, w, v: dense(nl, x, w, v))
+    for seed in range(8):
+        with nl.profile():  # Which does not keep it from being captured.
+            call(*map(nl.asarray, arrays_of(seed)))
+    assert is_captured(call)
+    given = list(map(nl.asarray, arrays_of(9)))
+    before = counters.kernels, counters.library_calls
+    wanted = [one.get().tobytes() for one in call(*given)]
+    ran = counters.kernels - before[0], counters.library_calls - before[1]
+    with nl.profile() as found:
+        results = call(*given)
+    assert [one.get().tobytes() for one in results] == wanted
+    calls = {row.name.partition(" (")[0]: row.calls for row in found.by_class()}
+    assert (calls["kernel"], calls.get("routine", 0)) == ran
+    assert "run" not in calls and sum(calls[kind] for kind in ("kernel", "routine")) >= 3
+
+
 def test_a_captured_call_that_cannot_run_goes_step_by_step() -> None:
     call = nl.compile(lambda x, w, v: dense(nl, x, w, v))
     for seed in range(8):

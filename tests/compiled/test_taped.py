@@ -612,3 +612,93 @@ def test_what_is_not_compiled_is_taped_once_it_is() -> None:
         assert float(function(a, b)) == pytest.approx(expected, rel=1e-12)
     if current().name != "reference" and nl.config.executor != "reference":
         assert function.ready.state.is_ready()
+
+
+# ---------------------------------------------------------------- beside a profile
+
+
+def calls_in(found: Any) -> dict[tuple[str, str], int]:
+    """How often each kernel and routine ran, by what it is and what it is over."""
+    rows = [row for row in found.by_node() if row.nbytes and "to host" not in row.name]
+    return {(row.name.removesuffix(" (not compiled yet)"), row.detail): row.calls for row in rows}
+
+
+def products(profile: bool = False) -> Any:
+    """A function of two kernels and two routines."""
+    x = nl.symbol("x", (300, 40))
+    return nl.function([x], nl.sort(x * 2, axis=1) @ (nl.sin(x.T) + 1), profile=profile)
+
+
+def runs_by_tape(function: Any, *args: Any) -> list[Any]:
+    """The results of a call that is profiled, and run by its tape; with what ran."""
+    ready = function.ready
+    before, kernels, calls = ready.call_state.calls, counters.kernels, counters.library_calls
+    with nl.profile() as found:
+        result = function(*args)
+    if current().name != "reference" and nl.config.executor != "reference":
+        assert ready.call_state.taped is not None and (ready.call_state.calls == before or nl.config.verify)
+    return [result, found, counters.kernels - kernels, counters.library_calls - calls]
+
+
+@pytest.mark.parametrize("make", [norm, products])
+def test_what_is_profiled_from_its_first_call_on_is_taped(make: Any) -> None:
+    function, plain = (make((300, 40)), make((300, 40))) if make is norm else (make(), make())
+    rng = np.random.default_rng(0)
+    wanted: Any = None
+    for number in range(4 * TAPED):
+        given = [nl.asarray(rng.standard_normal((300, 40))) for _ in function.inputs]
+        with nl.profile() as found:
+            result = function(*given)
+        results, others = (one if type(one) is list else [one] for one in (result, plain(*given)))
+        for one, other in zip(results, others, strict=True):
+            assert one.get().tobytes() == other.get().tobytes()
+        wanted = calls_in(found) if number == 0 else wanted
+        assert calls_in(found) == wanted
+    if current().name != "reference" and nl.config.executor != "reference":
+        assert is_taped(function) and wanted
+        assert calls_in(runs_by_tape(function, *given)[1]) == wanted
+
+
+@pytest.mark.parametrize("make", [norm, products])
+def test_what_is_taped_runs_by_its_tape_when_it_is_profiled(make: Any) -> None:
+    function = make((300, 40)) if make is norm else make()
+    given = [nl.asarray(np.random.default_rng(k).standard_normal((300, 40))) for k in range(len(function.inputs))]
+    with nl.profile() as found:
+        function(*given)
+    wanted = calls_in(found)
+    expected = call_until_taped(function, *given)
+    for _ in range(4):
+        before = counters.kernels, counters.library_calls
+        function(*given)
+        plain = [counters.kernels - before[0], counters.library_calls - before[1]]
+        result, found, *ran = runs_by_tape(function, *given)
+        assert ran == plain and calls_in(found) == wanted
+        pairs = zip(result, expected, strict=True) if type(result) is list else [(result, expected)]
+        for one, other in pairs:
+            assert one.get().tobytes() == other.get().tobytes()
+
+
+def test_a_function_with_a_profile_of_its_own_is_taped() -> None:
+    function, plain = products(profile=True), products()
+    x = nl.asarray(np.random.default_rng(0).standard_normal((300, 40)))
+    for number in range(4 * TAPED):
+        assert function(x).get().tobytes() == plain(x).get().tobytes()
+        assert function.profile.calls == number + 1
+        assert set(calls_in(function.profile).values()) <= {number + 1}
+    if current().name != "reference" and nl.config.executor != "reference":
+        assert function.ready.call_state.taped is not None and len(calls_in(function.profile)) == 4
+
+
+def test_steps_of_loops_run_by_what_one_ran_when_they_are_profiled() -> None:
+    run = nl.compile(lambda x: nl.fori_loop(0, 10, lambda i, x: nl.sin(x @ x) * 0.9 + 1, x))
+    x = nl.asarray(np.random.default_rng(0).standard_normal((40, 40)))
+    wanted = call_until_taped(run, x).get()
+    for _ in range(3):
+        before = counters.flushes
+        run(x)
+        plain, before = counters.flushes - before, counters.flushes
+        with nl.profile() as found:
+            result = run(x)
+        assert counters.flushes - before == plain or nl.config.verify
+        assert result.get().tobytes() == wanted.tobytes()
+        assert set(calls_in(found).values()) <= {10}

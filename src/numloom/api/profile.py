@@ -100,7 +100,7 @@ class Profile:
             if self._recorder is None:
                 self._recorder = ProfileRecorder(self._device)
             self._began = time.perf_counter()
-            counters.profiler = self._recorder
+            counters.profile_by(self._recorder)
         self._depth += 1
         return self
 
@@ -116,7 +116,7 @@ class Profile:
                 self._device.synchronize()
                 self._recorder.end(span)
         finally:
-            counters.profiler = None
+            counters.profile_by(None)
             self.seconds += time.perf_counter() - self._began
             self._recorder.settle()
 

@@ -132,7 +132,7 @@ def computed_operands(likes: list[Node], args: Any) -> Any:
     What is pending is computed, and views are copied, if they are not large.
     """
     count = len(likes)
-    if len(args) != count or _counters.profiler is not None:
+    if len(args) != count:
         return None
     operands: list[Any] = []
     waiting: Any = None
@@ -180,7 +180,7 @@ def settled(node: Node, like: Node) -> Node | None:
 
 
 class Known:
-    """A function of known shapes; `state` is None where no call of it may go the short way."""
+    """A function of known shapes; `state` is None where each call of it must be looked at."""
 
     state: Any
 
@@ -207,7 +207,7 @@ class Called:
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Return what it gives for these arguments."""
         ready = self.ready  # Another thread may put another one there.
-        if ready is not None and not named:
+        if ready is not None and not named and _counters.profiler is None:  # Who is told of each call.
             state = cython.cast(Known, ready).state
             if state is not None and not (_register.tracing and tracing()):
                 operands = computed_operands(cython.cast(CallState, state).likes, args)

@@ -250,7 +250,7 @@ class Function(Called):
             nodes = [taken(given, value) for value, given in zip(args, inputs, strict=True)]
             ready = self._specialised(nodes)
             operands = [laid_out(node, alike) for node, alike in zip(nodes, ready.likes, strict=True)]
-        short = ready.state is not None and counters.profiler is None and not tracing()
+        short = ready.call_state is not None and not tracing()
         if short and all([_same_form(node, alike) for node, alike in zip(operands, ready.likes, strict=True)]):
             arrays = ready.run_computed(operands)
             return arrays[0] if ready.plain else ready.given(arrays)
@@ -380,12 +380,13 @@ class _Ready(Known):
         self.nothing = outputs is None
         self.updated = [found.storage for found in self.shared if found is not None]
         self.storages = [one.storage if isinstance(one, SharedPlaceholder) else one for one in self.rest]
-        self.state = None
-        if program.recorded is not None and function.profile is None and not program.several:
-            self.state = CallState(
+        self.call_state: Any = None
+        if program.recorded is not None and not program.several:
+            self.call_state = CallState(
                 program.recorded, program.recorded.results or (), self.updated, self.likes, self.storages,
                 program.may_fail, bool(self.draws), self.plain,
             )  # fmt: skip
+        self.state = self.call_state if function.profile is None else None  # A profile of its own is told of each call.
 
     def operands(self, operands: list[Node], advance: bool) -> None:
         """Add what a run takes beside the inputs."""
@@ -433,7 +434,7 @@ class _Ready(Known):
         """Return arrays by the short way, of computed values that lie as the symbols do."""
         self.draw(operands)
         expected = self.program.run_in_steps(operands) if config.verify else []
-        arrays: list[Array] = run_fast(self.state, operands)
+        arrays: list[Array] = run_fast(self.call_state, operands)
         if expected:
             self.compare(arrays, expected)
         return arrays

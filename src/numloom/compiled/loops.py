@@ -31,10 +31,8 @@ from numloom.device.registry import beside, current
 from numloom.engine.evaluate import download_value, evaluate, leaf_from_host, leaf_memory
 from numloom.engine.observed import opaque
 from numloom.engine.placement import bring_all, may_move
-from numloom.engine.profiling import ProfileRecorder
 from numloom.engine.reference import compute
 from numloom.engine.repeated import Extent, prepare_repeated
-from numloom.engine.state import counters
 from numloom.engine.tape import is_compiled
 from numloom.engine.taped import run_taped
 from numloom.engine.verify import same_value
@@ -390,9 +388,7 @@ class Loop:
         taped, constants = self.taped
         if taped.tape.device is not device or not is_compiled(taped.tape):
             return None
-        profiler = counters.profiler
-        with profiler.one_step(taped.tape.steps[0]) if type(profiler) is ProfileRecorder else nullcontext():
-            found = run_taped(taped, [given[0], *given, *constants], config.verify)
+        found = run_taped(taped, [given[0], *given, *constants], config.verify)
         return None if found is None else found[0]
 
     def _is_near(self, given: list[Node]) -> bool:

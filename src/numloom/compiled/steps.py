@@ -350,9 +350,10 @@ class Stepping:
     def again(self, given: Sequence[Node]) -> Node | None:
         """What `run` gives, by all steps as one launch once that is known, of computed operands that lie as the body's.
 
-        None where more must be looked at: what is pending, settings, doubts, or memory elsewhere.
+        None where more must be looked at: what is pending, settings, doubts, or memory elsewhere; or single steps, by
+        a profile.
         """
-        together, taped, device = self.together, self.taped, current()
+        together, taped, device = self.together if counters.profiler is None else None, self.taped, current()
         if together is None or taped is None or not device.pool.error_at or taped.tape.device is not device:
             return None
         guard.take()

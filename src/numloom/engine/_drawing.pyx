@@ -55,7 +55,7 @@ def draw(object source, object op_def, int code, Py_ssize_t count, object amount
     cdef long long words[MOST_WORDS]
     cdef Py_ssize_t k, each = 16 // itemsize_of(code)
     cdef uint64_t first, key, most = 0 if amount is None else amount
-    if learning() or verifying or not is_host() or source.taken is not None or counters.profiler is not None:
+    if learning() or verifying or not is_host() or source.taken is not None or counters.watched:
         return False
     if register.symbols or register.open:
         return False

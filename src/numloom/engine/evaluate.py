@@ -165,7 +165,7 @@ def evaluate_one(node: Node) -> None:
     if others and node.size <= ELEMENTS and not (_reference or _verify or _guard.running or several() or many()):
         _guard.take()
         try:
-            if _counters.profiler is None and current() is _device and _run_one(node):
+            if not _counters.watched and current() is _device and _run_one(node):
                 return
         finally:
             _guard.give()
@@ -187,8 +187,8 @@ def run_here(nodes: list[Node]) -> None:
     try:
         if _verify and not _verifying:
             run_verified(nodes)
-        elif _counters.profiler is not None:
-            run_profiled(nodes)
+        elif _counters.watched:
+            run_watched(nodes)
         elif not run_alone(nodes):
             run_pending(nodes)
     except VerificationError:
@@ -258,7 +258,7 @@ def run_verified(nodes: list[Node]) -> None:
         hold(root)
     try:
         expected = computed_apart(roots, device, leaf_memory)
-        if _counters.profiler is not None or not run_alone(nodes):
+        if _counters.watched or not run_alone(nodes):
             run_pending(nodes)
         check_computed(roots, expected, device, leaf_memory)
     finally:
@@ -267,16 +267,17 @@ def run_verified(nodes: list[Node]) -> None:
             unhold(root)
 
 
-def run_profiled(nodes: list[Node]) -> None:
-    """Run what `evaluate` runs, by a walk, and have a profile take it down."""
+def run_watched(nodes: list[Node]) -> None:
+    """Run what `evaluate` runs, by a walk, where it is recorded or profiled."""
     if not nodes and register.oldest is None:
         return
     profiler = counters.profiler
-    span = profiler.begin_run()
+    span = None if profiler is None else profiler.begin_run()
     try:
         run_pending(nodes)
     finally:
-        profiler.end(span)
+        if span is not None:
+            profiler.end(span)
 
 
 def run_apart(wanted: list[Node], error: Exception) -> None:
@@ -367,7 +368,7 @@ def run_walk(found: Walk, wanted: list[Node]) -> bool:
             del found.nodes[found.count :]
             plan = new_plan(found, pending_roots(wanted), device)
         _recent[slot] = plan
-    if plan.waits and not (_counters.profiler is not None and _counters.profiler.plans):
+    if plan.waits and (_counters.recorder is None or not _counters.recorder.plans):
         plan.waits -= 1
         if not plan.waits:  # Python asks, so the walk must be done again.
             plan.waits = 0 if is_compiled(plan) else WAITS
@@ -384,21 +385,21 @@ def run_walk(found: Walk, wanted: list[Node]) -> bool:
 
 
 def small_work(found: Walk, wanted: list[Node], device: Any, planned: bool) -> int:
-    """`run_unplanned`, which a profile takes down."""
-    profiler = _counters.profiler
-    if profiler is None:
+    """`run_unplanned`, told to who records and who profiles."""
+    if not _counters.watched:
         return run_unplanned(found, wanted, device, planned)
-    if profiler.plans:
+    recorder, profiler = _counters.recorder, _counters.profiler
+    if recorder is not None and recorder.plans:
         return 0
-    span = profiler.begin_small(found.nodes, found.count)
+    span = None if profiler is None else profiler.begin_small(found.nodes, found.count)
     ran = 0
     try:
         ran = run_unplanned(found, wanted, device, planned)
     finally:
-        if ran > 0:
-            profiler.end(span)
-        else:
-            profiler.drop(span)
+        if span is not None:
+            profiler.end(span, ran > 0)
+    if recorder is not None and ran > 0:
+        recorder.ran_small()
     return ran
 
 
@@ -486,10 +487,10 @@ def plans_of(device: Backend) -> dict[int, Tape]:
 
 
 def plans_in_use() -> dict[int, Tape] | None:
-    """The plans of the current device, where nothing but a plan is needed to run: nothing is pending, and no setting
-    wants more than that.
+    """The plans of the current device, where nothing but a plan is needed to run: nothing is pending, nobody records,
+    and no setting wants more than that.
     """
-    if _register.oldest is not None or _reference or _verify or _counters.profiler is not None or learning():
+    if _register.oldest is not None or _reference or _verify or _counters.recorder is not None or learning():
         return None
     return plans_by_settings()
 

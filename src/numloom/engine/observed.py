@@ -1,14 +1,15 @@
-"""One call observed: what it ran, taken down so that it can run again for other memory.
+"""One call recorded: what it ran, taken down so that it can run again for other memory.
 
-An `Observer` stands where a profile does (`counters.profiler`), and is told of each step of a plan and each routine.
-Memory is known by places: the operands', constants, then whatever is computed. What it is not told of gives memory that
-has no place, and then nothing is taken down: so what it gives is complete.
+An `Observer` is the recorder (`counters.recorder`): it is told of each step of a plan and each routine that ran, and of
+small work that ran without a plan. Memory is known by places: the operands', constants, then whatever is computed. What
+it is not told of gives memory that has no place, and then nothing is taken down: so what it gives is complete. Who
+profiles is told beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from threading import get_ident
 from typing import Any
 
@@ -73,7 +74,6 @@ class Observer:
         self.tapes: list[Tape] = []
         self.device: Any = None
         self.thread = get_ident()
-        self.within = 0
         self.numbers: dict[int, int] = {}
         """Places of operands that are numbers, by the identity of these."""
         self.kinds: dict[int, int] = {}
@@ -95,7 +95,7 @@ class Observer:
 
     def _is_deaf(self) -> bool:
         """Whether what is told belongs to something else, or is of no use."""
-        return bool(self.within or self.fault or get_ident() != self.thread)
+        return bool(self.fault or get_ident() != self.thread)
 
     def _new(self, buffer: Any) -> int:
         self.places[id(buffer)] = len(self.kept)
@@ -125,41 +125,28 @@ class Observer:
         elif self.device is not device:
             self.fail("it runs on several devices")
 
-    # ------------------------------------------------------------ what is told to a profile
+    # ------------------------------------------------------------ what is taken down
 
-    def begin(self, *_: Any, **__: Any) -> None:
-        """Of no interest here."""
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Have what this thread runs meanwhile belong to something that is told of as a whole, if at all."""
+        mine = get_ident() == self.thread
+        if mine:
+            counters.record_by(None)
+        try:
+            yield
+        finally:
+            if mine:
+                counters.record_by(self)
 
-    begin_run = begin_step = begin_transfer = begin
-
-    def begin_small(self, *_: Any) -> str:
-        """Small values are about to be computed without a plan."""
-        return "small"
-
-    def begin_routine(self, *_: Any) -> str | None:
-        """A routine is about to run: what it runs itself belongs to it."""
-        if get_ident() != self.thread:
-            return None
-        self.within += 1
-        return "routine"
-
-    def end(self, span: Any) -> None:
-        """Something has run."""
-        self.within -= span == "routine"
-        if span == "small" and not self._is_deaf():
+    def ran_small(self) -> None:
+        """Note that small values were computed without a plan."""
+        if not self._is_deaf():
             self.early = True
             self.fail("small work runs without a plan")
 
-    def drop(self, span: Any) -> None:
-        """Something did not run."""
-
-    def wait(self) -> None:
-        """Values are about to be read."""
-
-    # ------------------------------------------------------------ what is taken down
-
     def ran_step(self, plan: Any, launch: Any, nodes: list[Any]) -> None:
-        """A step of a plan ran over the nodes of a walk."""
+        """Note that a step of a plan ran over the nodes of a walk."""
         if self._is_deaf():
             return
         self._on(plan.device)
@@ -190,7 +177,7 @@ class Observer:
         self._add(made, reads, writes, given, [None if one is INSIDE else one.complaint for one in locations])
 
     def ran_call(self, call: Callable[..., Any], device: Any, operands: Sequence[Node], results: Any) -> None:
-        """A routine ran: ``call(*operands)`` gave computed values."""
+        """Note that a routine ran: ``call(*operands)`` gave computed values."""
         if self._is_deaf():
             return
         self._on(device)
@@ -206,14 +193,6 @@ class Observer:
         made = RoutineCall(call, taken, list(writes))
         made.keeps = type(call) is Change and (not taken or taken[0].place != writes[0])
         self._add(made, reads, writes)
-
-    def ran_routine(
-        self, call: Callable[..., Any], device: Any, name: str, operands: Sequence[Node], named: dict[str, Any],
-        results: Any,
-    ) -> None:  # fmt: skip
-        """`ran_call` of ``call(name, *operands, **named)``."""
-        if not self._is_deaf():
-            self.ran_call(partial(call, name, **named), device, operands, results)
 
     def _operand(self, node: Node) -> Operand:
         if node.kind in _NUMBERS:
@@ -236,7 +215,7 @@ class Observer:
 
     def taped(self, results: Sequence[Node], plans: Any) -> TapedCall | None:
         """Return what gives these results for other operands; None where not all of it was seen."""
-        if self.within or self.fault or plans is None or self.device is None:
+        if self.fault or plans is None or self.device is None:
             return None
         tape = Tape(self.device, [], len(self.kept))
         found = TapedCall(tape, plans)
@@ -351,33 +330,28 @@ class observing:
         except BaseException:
             guard.give()
             raise
-        self.before = counters.profiler
-        counters.profiler = self.observer
+        self.before = counters.recorder
+        counters.record_by(self.observer)
 
     def __enter__(self) -> Observer:
         return self.observer
 
     def __exit__(self, *_: object) -> None:
-        counters.profiler = self.before
+        counters.record_by(self.before)
         guard.give()
 
 
 def opaque(call: Callable[..., Node], operands: Sequence[Node], run: Callable[[], Node]) -> Node:
-    """``run()``, which is ``call(*operands)``, as one thing for who observes."""
-    observer = counters.profiler
-    if type(observer) is not Observer or observer.thread != get_ident():
+    """Return ``run()``, which is ``call(*operands)``, and tell who records of it as one thing."""
+    observer = counters.recorder
+    if observer is None or observer.thread != get_ident():
         return run()
     evaluate([node for node in [one.args[0] if one.kind == VIEW else one for one in operands]
               if node.kind != LEAF and node.kind not in _NUMBERS])  # fmt: skip
-    span = observer.begin_routine()
-    try:
-        counters.profiler = None
+    with observer.apart():
         result = run()
         if result.buffer is None:
             evaluate([result])
-    finally:
-        counters.profiler = observer
-        observer.end(span)
     device = current()
     observer.ran_call(call, device if result.buffer.pool is device.pool else beside(device), operands, result)
     return result

@@ -1,7 +1,7 @@
 """What a profile takes down while code runs: spans of host and device time, by what they were spent on.
 
-`counters.profiler` is a `ProfileRecorder` while one is active, and None else: where something runs, nothing but that
-is asked.
+`counters.profiler` is a `ProfileRecorder` while one is active, and None else. What runs is what runs without it, but of
+many steps in one launch each is launched alone, to have a time of its own.
 """
 
 from __future__ import annotations
@@ -9,15 +9,13 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 from numloom.base.dtypes import DTYPES, ITEMSIZES
 from numloom.emit.cost import work_of
 from numloom.engine.explain import moved
-from numloom.engine.state import counters
 from numloom.graph.node import CAST, GATHER, OP, REDUCE, UPDATE, name_of
 from numloom.plan.program import Program
 
@@ -123,9 +121,6 @@ class ProfileRecorder:
         Spans that are in no list, since there are too many.
     """
 
-    plans = False
-    """Whether all work has a plan meanwhile."""
-
     def __init__(self, device: Any) -> None:
         self.device = device
         self.works: dict[Any, Work] = {}
@@ -163,15 +158,17 @@ class ProfileRecorder:
         span.begin = time.perf_counter() - self.began
         return span
 
-    def end(self, span: TimedSpan) -> None:
-        """End a span, and what is still open within."""
+    def end(self, span: TimedSpan, ran: bool = True) -> None:
+        """End a span, and what is still open within; it is as if it never began if it did not run."""
         now = time.perf_counter() - self.began
-        if span.first is not None:
+        if ran and span.first is not None:
             span.last = self.device.event()
         if span.range is not None:
             nvtx.end_range(span.range)
         while self.open and self.open.pop() is not span:
             pass
+        if not ran:
+            return
         span.end = now
         seconds = now - span.begin
         work = span.work
@@ -243,28 +240,6 @@ class ProfileRecorder:
         span.work.bytes_read, span.work.bytes_written = read, written
         return span
 
-    @contextmanager
-    def one_step(self, launch: Any) -> Iterator[None]:
-        """What runs meanwhile is this step of a plan, and nobody is told of it besides."""
-        span = self.begin_step(launch)
-        count = counters.kernels
-        counters.profiler = None
-        try:
-            yield
-        finally:
-            counters.profiler = self
-            if counters.kernels == count:
-                self.drop(span)
-            else:
-                self.end(span)
-
-    def drop(self, span: TimedSpan) -> None:
-        """What was about to run did not."""
-        while self.open and self.open.pop() is not span:
-            pass
-        if span.range is not None:
-            nvtx.end_range(span.range)
-
     def begin_transfer(self, to_device: bool, shape: Sequence[int], code: int) -> TimedSpan:
         """Values are about to be copied from the host or to it."""
         nbytes = prod(shape) * ITEMSIZES[code]
@@ -295,11 +270,6 @@ class ProfileRecorder:
             span.work.parts = ((name, 1),)
             span.work.bytes_read = read
         return span
-
-    def ran(self, *_: Any) -> None:
-        """What has run is no news: it was told when it began."""
-
-    ran_step = ran_call = ran_routine = ran
 
 
 def user_line() -> str:

@@ -9,8 +9,9 @@ memory and flags between blocks are one piece in the order of the stream. On the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from functools import lru_cache, partial
 from math import prod
 from typing import Any
 
@@ -126,38 +127,48 @@ def call(
     guarded = device.discrete
     if guarded:
         _guard.take()
-    span = None
-    profiler = _counters.profiler
     try:
-        described = describe(operands, device)
-        counters.library_calls += 1
-        function = routine_of(device, name)
-        span = begun(profiler, op_def, operands)
-        look.check(operands)  # The sizes tell something of them.
-        if function is not None:
-            results = function(device, *described, **options)
-            found: Any = tuple(map(from_strided, results)) if isinstance(results, tuple) else from_strided(results)
-        else:
-            results = op_def.numpy(*[host_array(device, operand) for operand in described], **options)
-            several = isinstance(results, tuple)
-            nodes = tuple([_result(leaf_from_host(one, stays=True)) for one in (results if several else (results,))])
-            found = nodes if several else nodes[0]
+        if _counters.watched:
+            run = partial(_run_sized, device, op_def, operands, options)
+            return watched(name, partial(call, name, **options), device, operands, run)
+        return _run_sized(device, op_def, operands, options)
+    finally:
+        if guarded:
+            _guard.give()
+
+
+def _run_sized(device: Any, op_def: Routine, operands: Sequence[Node], options: dict[str, Any]) -> Any:
+    """What a routine gives whose sizes follow from the values."""
+    described = describe(operands, device)
+    counters.library_calls += 1
+    function = routine_of(device, op_def.name)
+    look.check(operands)  # The sizes tell something of them.
+    if function is not None:
+        results = function(device, *described, **options)
+        return tuple(map(from_strided, results)) if isinstance(results, tuple) else from_strided(results)
+    results = op_def.numpy(*[host_array(device, operand) for operand in described], **options)
+    several = isinstance(results, tuple)
+    nodes = tuple([_result(leaf_from_host(one, stays=True)) for one in (results if several else (results,))])
+    return nodes if several else nodes[0]
+
+
+def watched(name: str, call: Any, device: Any, operands: Sequence[Node], run: Callable[[], Any]) -> Any:
+    """Return ``run()`` of a routine, and tell who records and who profiles.
+
+    It is ``call(*operands)``, which can run again; None if nothing says that.
+    """
+    evaluate([node for node in [each.args[0] if each.kind == VIEW else each for each in operands] if node.kind != LEAF])
+    recorder, profiler = _counters.recorder, _counters.profiler
+    span = None if profiler is None else profiler.begin_routine(name, operands)
+    try:
+        with nullcontext() if recorder is None else recorder.apart():
+            found = run()
     finally:
         if span is not None:
             profiler.end(span)
-        if guarded:
-            _guard.give()
-    if profiler is not None:
-        profiler.ran_routine(call, device, name, operands, options, found)
+    if recorder is not None and call is not None:
+        recorder.ran_call(call, device, operands, found)
     return found
-
-
-def begun(profiler: Any, op_def: Routine, operands: Sequence[Node]) -> Any:
-    """What a profile takes down of a routine that is about to run; None without one. Its operands are computed."""
-    if profiler is None:
-        return None
-    evaluate([node for node in [each.args[0] if each.kind == VIEW else each for each in operands] if node.kind != LEAF])
-    return profiler.begin_routine(op_def.name, operands)
 
 
 _MOVES = frozenset(("compress", "matmul"))
@@ -288,15 +299,16 @@ class Call(Repeated):
         if device is not self.device:
             self.move(device)
         guarded = self.guarded
+        run = self._watched if _counters.watched else self._run
         if guarded:
             _guard.take()
         try:
             if guarded and self.complaints:
                 with Within(device, operands) as within:
-                    result = self._run(device, operands)
+                    result = run(device, operands)
                     within.cover((result.buffer,))
             else:
-                result = self._run(device, operands)
+                result = run(device, operands)
                 if guarded and _counters.doubts > 0:
                     cover(device, operands, result.buffer)
         finally:
@@ -306,18 +318,17 @@ class Call(Repeated):
             called(known, self, result)
         return result
 
+    def _watched(self, device: Any, operands: tuple[Node, ...]) -> Any:
+        """`_run`, of which is told."""
+        return watched(self.op_def.name, self, device, operands, partial(self._run, device, operands))
+
     def _run(self, device: Any, operands: tuple[Node, ...]) -> Node:
         """The result, the short way where there is one."""
-        profiler = _counters.profiler
-        span = begun(profiler, self.op_def, operands) if profiler is not None else None
         result = _by_addresses(self, operands) if self.bound is not None else None
         if result is None:
             result = self._in_full(device, operands)
         elif config.verify:
             same_value(result, self._in_full(device, operands), device, leaf_memory, self.op_def.name)
-        if profiler is not None:
-            profiler.end(span)
-            profiler.ran_call(self, device, operands, result)
         return result
 
     def _in_full(self, device: Any, operands: Sequence[Node]) -> Node:
@@ -417,15 +428,15 @@ def _call_in_place(
         memory.buffer.doubt = doubt
     if memory.attr is not None:
         memory.attr = 0  # A copy that the host keeps is of what was there before.
-    profiler = _counters.profiler
-    span = begun(profiler, op_def, (target, *operands))
+    run = partial(_run_in_place, device, op_def, out, described, numbered)
     try:
-        _run_in_place(device, op_def, out, described, numbered)
+        if _counters.watched:
+            watched(op_def.name, None, device, (target, *operands), run)
+        else:
+            run()
     finally:
         if doubt is not None:
             launched([doubt])
-    if span is not None:
-        profiler.end(span)
 
 
 def _run_in_place(
@@ -482,15 +493,16 @@ class Change(Repeated):
             self.move(device)
         between = _guard.is_mine()
         guarded = self.guarded or config.verify  # which looks at what others have computed
+        run = self._watched if _counters.watched else self._run
         if guarded:
             _guard.take()
         try:
             if guarded and self.complaints:
                 with Within(device, (value, *operands), stored=True) as within:
-                    result = self._run(device, value, operands, between)
+                    result = run(device, value, operands, between)
                     within.cover((result.buffer,))
             else:
-                result = self._run(device, value, operands, between)
+                result = run(device, value, operands, between)
                 if guarded and _counters.doubts > 0:
                     cover(device, (value, *operands), result.buffer)
         finally:
@@ -500,19 +512,19 @@ class Change(Repeated):
             called(known, self, result)
         return result
 
+    def _watched(self, device: Any, value: Node, operands: tuple[Node, ...], between: bool) -> Any:
+        """`_run`, of which is told."""
+        run = partial(self._run, device, value, operands, between)
+        return watched(self.op_def.name, self, device, (value, *operands), run)
+
     def _run(self, device: Any, value: Node, operands: tuple[Node, ...], between: bool) -> Node:
         """The new value, the short way where there is one."""
-        profiler = _counters.profiler
-        span = begun(profiler, self.op_def, (value, *operands)) if profiler is not None else None
         twin = _twin(value) if config.verify and self.bound is not None else None
         result = _changed(self, value, operands) if self.bound is not None and not between else None
         if result is None:
             result = self._in_full(device, value, operands, between)
         elif twin is not None:
             same_value(result, self._in_full(device, twin, operands, between), device, leaf_memory, self.op_def.name)
-        if profiler is not None:
-            profiler.end(span)
-            profiler.ran_call(self, device, (value, *operands), result)
         return result
 
     def _in_full(self, device: Any, value: Node, operands: Sequence[Node], between: bool) -> Node:

@@ -11,7 +11,12 @@ cdef class Counters:
     cdef public Py_ssize_t resized
     cdef public Py_ssize_t flushes
     cdef public Py_ssize_t waits
-    cdef public object profiler
+    cdef readonly object profiler
+    cdef readonly object recorder
+    cdef readonly bint watched
+
+    cpdef object profile_by(self, object profiler)
+    cpdef object record_by(self, object recorder)
 
 
 cdef Counters _counters

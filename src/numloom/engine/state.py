@@ -1,4 +1,4 @@
-"""Counters of what ran, and who is told of copies."""
+"""Counters of what ran, and who is told of it."""
 
 from __future__ import annotations
 
@@ -28,10 +28,17 @@ class Counters:
     waits : int
         Times that the host waited for values (`synchronize`, and what brings values to the host).
     profiler : object or None
-        While a profile is taken, who is told of what runs (`numloom.engine.profiling.ProfileRecorder`).
+        While a profile is taken, who is told how long what runs takes (`numloom.engine.profiling.ProfileRecorder`).
+    recorder : object or None
+        While a call is recorded, who is told what runs (`numloom.engine.observed.Observer`).
+    watched : bool
+        Whether either is there: ways that tell nobody are not taken then.
     """
 
-    __slots__ = ("copies", "doubts", "flushes", "kernels", "library_calls", "plans", "profiler", "resized", "waits")
+    __slots__ = (
+        "copies", "doubts", "flushes", "kernels", "library_calls", "plans", "profiler", "recorder", "resized", "waits",
+        "watched",
+    )  # fmt: skip
 
     copies: int
     doubts: int
@@ -42,6 +49,8 @@ class Counters:
     resized: int
     waits: int
     profiler: Any
+    recorder: Any
+    watched: bool
 
     def __init__(self) -> None:
         self.kernels = 0
@@ -52,7 +61,18 @@ class Counters:
         self.resized = 0
         self.flushes = 0
         self.waits = 0
-        self.profiler = None
+        self.profiler = self.recorder = None
+        self.watched = False
+
+    def profile_by(self, profiler: Any) -> None:
+        """Have this one take times, or nobody."""
+        self.profiler = profiler
+        self.watched = profiler is not None or self.recorder is not None
+
+    def record_by(self, recorder: Any) -> None:
+        """Have this one be told what runs, or nobody."""
+        self.recorder = recorder
+        self.watched = recorder is not None or self.profiler is not None
 
 
 counters = Counters()

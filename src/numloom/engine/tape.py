@@ -376,7 +376,7 @@ def run(tape: Tape, frame: Frame, nodes: Any, doubts: Any) -> None:
     doubts : list or None
         What is in doubt of them.
     """
-    alone = frame.capture is None and _counters.profiler is None
+    alone = frame.capture is None and not _counters.watched
     if alone and tape.replay is not None:
         run_held(tape, frame, nodes, doubts)
         return
@@ -390,6 +390,7 @@ def run(tape: Tape, frame: Frame, nodes: Any, doubts: Any) -> None:
 def run_steps(tape: Tape, frame: Frame, nodes: Any, doubts: Any) -> None:
     """Run a tape's steps one by one."""
     values = frame.values
+    profiler: Any = None if frame.capture is not None else _counters.profiler
     for step in tape.steps:
         if nodes is not None:
             run_node_step(step, frame, nodes, tape, doubts)
@@ -397,11 +398,14 @@ def run_steps(tape: Tape, frame: Frame, nodes: Any, doubts: Any) -> None:
                 nodes[number] = None
             continue
         if type(step) is Launch:
+            span = None if profiler is None else profiler.begin_step(step)
             _guard.running = True  # Its words are those of others' runs.
             try:
                 run_step(step, frame, None, tape)
             finally:
                 _guard.running = False
+                if span is not None:
+                    profiler.end(span)
         else:
             cython.cast(Step, step).run(frame, tape)
         for number in cython.cast(Step, step).done:
@@ -409,19 +413,21 @@ def run_steps(tape: Tape, frame: Frame, nodes: Any, doubts: Any) -> None:
 
 
 def run_node_step(launch: Launch, frame: Frame, nodes: list[Any], tape: Tape, doubts: Any) -> None:
-    """Run a step of a plan, whose values become leaves; a profile takes it down."""
-    profiler = _counters.profiler
-    if profiler is None:
+    """Run a step of a plan, whose values become leaves; who records and who profiles is told."""
+    if not _counters.watched:
         run_step(launch, frame, nodes, tape)
         settle(launch, frame, nodes, doubts)
         return
-    span = profiler.begin_step(launch)
+    recorder, profiler = _counters.recorder, _counters.profiler
+    span = None if profiler is None else profiler.begin_step(launch)
     try:
         run_step(launch, frame, nodes, tape)
         settle(launch, frame, nodes, doubts)
     finally:
-        profiler.end(span)
-    profiler.ran_step(tape, launch, nodes)
+        if span is not None:
+            profiler.end(span)
+    if recorder is not None:
+        recorder.ran_step(tape, launch, nodes)
 
 
 def settle(launch: Launch, frame: Frame, nodes: list[Any], doubts: Any) -> None:

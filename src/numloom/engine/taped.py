@@ -145,7 +145,14 @@ class RoutineCall(Step):
             if call.complaints:
                 for complaint in call.complaints.values():
                     at.append(number_of(complaint))
-            if (call.bound(at[0], at[1], at[2]) if len(at) == 3 else call.bound(*at)) is False:
+            profiler = _counters.profiler
+            span = None
+            if profiler is not None:
+                span = profiler.begin_routine(call.op_def.name, [node_at(operand, frame) for operand in self.operands])
+            done = call.bound(at[0], at[1], at[2]) if len(at) == 3 else call.bound(*at)
+            if span is not None:
+                profiler.end(span, done is not False)
+            if done is False:
                 return False
         if frame.values[target] is None:
             put(frame, target, memory, 0)

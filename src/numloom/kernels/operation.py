@@ -7,6 +7,7 @@ its operands stay as they are, its results are new. What such a call is without 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -21,6 +22,7 @@ from numloom.base.wording import counted
 from numloom.device import registry
 from numloom.device.registry import many, several
 from numloom.engine.evaluate import download_value, evaluate, leaf_from_host
+from numloom.engine.routines import watched
 from numloom.engine.state import counters
 from numloom.engine.waiting import waiting_kernel
 from numloom.graph.build import cast, copied, full
@@ -69,17 +71,17 @@ class KernelCall:
     def run(self, operands: Sequence[Node]) -> tuple[Node, ...]:
         """The results, computed by a launch on the current device."""
         lose()
-        profiler = counters.profiler
-        if profiler is not None:
-            operands = [in_c_order(node) for node in operands]
-            evaluate([node for node in operands if node.kind != LEAF])
-        span = profiler.begin_routine(f"user {self.name}", operands) if profiler is not None else None
-        try:
-            results = [node_of(array) for array in self.launched(operands)]
-            evaluate([node for node in results if node.kind != LEAF])
-        finally:
-            if span is not None:
-                profiler.end(span)
+        if not counters.watched:
+            return self._run(operands)
+        operands = [in_c_order(node) for node in operands]
+        run = partial(self._run, operands)
+        results: tuple[Node, ...] = watched(f"user {self.name}", None, None, operands, run)
+        return results
+
+    def _run(self, operands: Sequence[Node]) -> tuple[Node, ...]:
+        """`run`, of which nobody is told."""
+        results = [node_of(array) for array in self.launched(operands)]
+        evaluate([node for node in results if node.kind != LEAF])
         return tuple(results)
 
     def launched(self, operands: Sequence[Node]) -> Sequence[Any]:
