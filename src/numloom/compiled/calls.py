@@ -148,9 +148,10 @@ def computed_operands(likes: list[Node], args: Any) -> Any:
         if node.kind == SCALAR or node.kind == FILL:
             node = full(node.attr, node.code, node.shape, like.strides)
         elif node.kind != LEAF or (node.strides is not like.strides and node.strides != like.strides):
-            node = settled(node, like)
-            if node is None:
+            found = in_form(node, like)
+            if found is None:
                 return None
+            node = found
             if waiting is None:
                 waiting = []
             waiting.append(node)
@@ -163,7 +164,7 @@ def computed_operands(likes: list[Node], args: Any) -> Any:
     return operands
 
 
-def settled(node: Node, like: Node) -> Node | None:
+def in_form(node: Node, like: Node) -> Node | None:
     """Return a value that lies as a symbol does once it is computed, or None where the long way takes less.
 
     That fuses it with what reads it, which is no gain of few bytes. What repeats its elements is taken as it is there.
@@ -373,4 +374,4 @@ def update(arrays: list[Any], first: int, updated: list[Storage]) -> None:
         set_value(updated[place], node)
 
 
-__all__ = ["CallState", "Called", "Known", "run_fast", "wrap_all"]
+__all__ = ["CallState", "Called", "Known", "in_form", "run_fast", "wrap_all"]

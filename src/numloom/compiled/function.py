@@ -17,7 +17,7 @@ from numloom.base.dtypes import DTYPES
 from numloom.base.nesting import deeper
 from numloom.base.tracebacks import public
 from numloom.base.wording import counted
-from numloom.compiled.calls import Called, CallState, Known, run_fast, wrap_all
+from numloom.compiled.calls import Called, CallState, Known, in_form, run_fast, wrap_all
 from numloom.compiled.deferred import Deferred, parts_of, resolved, symbols_of
 from numloom.compiled.draws import give_back, refuse_lost_draws
 from numloom.compiled.given import is_open, opened
@@ -250,8 +250,7 @@ class Function(Called):
             nodes = [taken(given, value) for value, given in zip(args, inputs, strict=True)]
             ready = self._specialised(nodes)
             operands = [laid_out(node, alike) for node, alike in zip(nodes, ready.likes, strict=True)]
-        short = ready.call_state is not None and not tracing()
-        if short and all([_same_form(node, alike) for node, alike in zip(operands, ready.likes, strict=True)]):
+        if ready.call_state is not None and not tracing() and _settle(operands, ready.likes):
             arrays = ready.run_computed(operands)
             return arrays[0] if ready.plain else ready.given(arrays)
         return ready.call(operands)
@@ -498,6 +497,16 @@ def _same_form(node: Node, alike: Node) -> bool:
     return node.kind in (LEAF, FILL) and (node.code, node.shape, node.strides) == (
         alike.code, alike.shape, alike.strides
     )  # fmt: skip
+
+
+def _settle(operands: list[Node], likes: list[Node]) -> bool:
+    """Have values lie in memory as symbols do; False where some would take longer than the long way."""
+    waiting = [in_form(node, like) for node, like in zip(operands, likes, strict=True) if not _same_form(node, like)]
+    if any([node is None for node in waiting]):
+        return False
+    if waiting:
+        evaluate(waiting)  # type: ignore[arg-type]
+    return all([_same_form(node, like) for node, like in zip(operands, likes, strict=True)])
 
 
 def _settled(array: Array) -> Node:
