@@ -21,7 +21,7 @@ from numloom.engine.routines import Change
 from numloom.engine.state import counters
 from numloom.engine.tape import Step, Tape
 from numloom.engine.taped import A_NUMBER, Operand, RoutineCall, TapedCall, past
-from numloom.graph.node import FILL, IOTA, LEAF, SCALAR, VIEW, Node, signature_by, signature_of
+from numloom.graph.node import FILL, IOTA, LEAF, SCALAR, VIEW, Node, new_node, signature_by, signature_of
 from numloom.graph.source_location import INSIDE
 
 _NUMBERS = (SCALAR, FILL, IOTA)
@@ -192,11 +192,17 @@ class Observer:
             writes.append(self._adopt(node.buffer) if known else self._new(node.buffer))
         made = RoutineCall(call, taken, list(writes))
         made.keeps = type(call) is Change and (not taken or taken[0].place != writes[0])
-        self._add(made, reads, writes)
+        numbers = [
+            node for node, one in zip(operands, taken, strict=True)
+            if node.kind in _NUMBERS and one.place < 0 and one.given < 0
+        ]  # fmt: skip
+        self._add(made, reads, writes, numbers)
 
     def _operand(self, node: Node) -> Operand:
         if node.kind in _NUMBERS:
-            return Operand(-1, 0, None, None, node, self.numbers.get(id(node), -1))
+            # Another node, since this one may be computed some day, and be memory then.
+            alike = new_node(node.kind, None, (), node.code, node.shape, node.strides, node.size, node.attr)
+            return Operand(-1, 0, None, None, alike, self.numbers.get(id(node), -1))
         base = node.args[0] if node.kind == VIEW else node
         if base.kind != LEAF:
             self.fail("a routine takes what is not computed")
@@ -269,8 +275,7 @@ class Observer:
             tape.steps.append(step)
             if isinstance(step, RoutineCall):
                 tape.complains |= bool(getattr(step.call, "complaints", True))
-                taken = [operand.number for operand in step.operands if operand.place < 0 and operand.given < 0]
-                if not all(map(self._is_constant, taken)):
+                if not all([self._is_constant(node) for node, _ in numbers]):
                     self.fail("a number may follow from one that a call is given")
                 continue
             step.numbers = tuple([self._number_place(tape, *number) for number in numbers])
