@@ -201,6 +201,27 @@ def test_orders_of_arguments_are_those_of_the_plain_line() -> None:
                 np.testing.assert_allclose(found.get(), expected.get(), rtol=1e-12, atol=1e-12)
 
 
+FILLED: list[Any] = [
+    lambda: nl.full((3, 4), 3.0), lambda: nl.full((5, 4), 3.0)[1:-1], lambda: nl.full((3, 4), 3.0, order="F"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("filled", FILLED)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_one_number_lies_as_it_was_asked_for(filled: Any, order: str) -> None:
+    """An array of one number has an order, too: it was taken for one that lies as those of the calls before."""
+    host = np.asarray(np.arange(12.0).reshape(3, 4), order=order)  # type: ignore[call-overload]
+    plain = lambda a, b: (b + b, a + b, b * 1)  # noqa: E731
+    with nl.config(unplanned=0):
+        function = nl.compile(plain)
+        for _ in range(3 * TAPED):
+            function(nl.array(host, order="K"), nl.array(host, order="K"))
+        a, b = nl.array(host, order="K"), filled()
+        for found, expected in zip(function(a, b), plain(a, b), strict=True):
+            assert found.strides == expected.strides
+            np.testing.assert_array_equal(found.get(), expected.get())
+
+
 def test_settings_are_heeded() -> None:
     function = norm((30, 20))
     x, y = np.random.default_rng(0).standard_normal((2, 30, 20))

@@ -141,6 +141,25 @@ def nearest(x: Host, dtype: Any) -> tuple[Host, Host]:
 
 
 @pytest.mark.parametrize("dtype", LOW_DTYPES, ids=str)
+def test_casts_of_more_bits_round_once(dtype: Any, executor: str) -> None:
+    """Of longdouble, by way of no other float; and of a number that the host knows, as of one in memory."""
+    known = np.unique(numbers(dtype).astype(np.float64))
+    known = known[np.isfinite(known) & (abs(known) < 1e30) & (abs(known) > 1e-30)]
+    between = (known[1:] + known[:-1]).astype(np.longdouble) / 2
+    more = np.concatenate([between * (1 + np.longdouble(2) ** at * sign) for at in (-24, -48, -60) for sign in (-1, 1)])
+    want, told = nearest(more, dtype)
+    assert_bits_equal(nl.asarray(more, dtype=dtype).get()[told], want[told])
+    some = np.random.default_rng(0).choice(more.astype(np.float64), 8)
+    want, told = nearest(some, dtype)
+    assert told.all()
+    for unplanned in (0, 64):
+        with nl.config(unplanned=unplanned):
+            for value, right in zip(some.tolist(), want, strict=True):
+                assert_bits_equal(nl.full(3, value).astype(dtype), np.full(3, right))
+                assert_bits_equal(nl.asarray(value).astype(dtype), np.asarray(right))
+
+
+@pytest.mark.parametrize("dtype", LOW_DTYPES, ids=str)
 def test_casts_to_low_precision(dtype: Any, executor: str) -> None:
     wide = np.resize(edges(dtype), edges(dtype).size + 5 * (executor == "kernels"))
     results = []

@@ -38,9 +38,9 @@ def odd(x: Host) -> Host:
         few = x.dtype.type(2047)
         large = (x >= 1 << 53) | (x <= -(1 << 53)) if x.dtype.kind == "i" else x >= 1 << 53
         x = np.where(large, (x & ~few) | ((x & few) != 0).astype(x.dtype) << x.dtype.type(11), x)
-    wide = x.astype(np.float64)
+    wide = x if x.dtype.kind == "f" else x.astype(np.float64)
     near = wide.astype(np.float32)
-    back = near.astype(np.float64)
+    back = near.astype(wide.dtype)
     bits = near.view(np.uint32)
     inexact = (back < wide) | (back > wide)
     away = inexact & np.where(wide < 0, back < wide, back > wide)

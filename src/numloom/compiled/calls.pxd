@@ -44,7 +44,7 @@ cdef class Called:
 
 @cython.locals(
     count=cython.Py_ssize_t, place=cython.Py_ssize_t, array=ndarray, like=Node, node=Node, operands=list,
-    waiting=list, found=Node,
+    waiting=list, found=Node, strides=tuple,
 )
 cpdef list computed_operands(list likes, object args)
 

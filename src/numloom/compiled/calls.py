@@ -146,6 +146,9 @@ def computed_operands(likes: list[Node], args: Any) -> Any:
             return None
         node = node_of(array)
         if node.kind == SCALAR or node.kind == FILL:
+            strides = array._strides
+            if strides is not like.strides and strides != like.strides and not in_order(array._shape, strides, like):
+                return None
             node = full(node.attr, node.code, node.shape, like.strides)
         elif node.kind != LEAF or (node.strides is not like.strides and node.strides != like.strides):
             found = in_form(node, like)
@@ -173,11 +176,15 @@ def in_form(node: Node, like: Node) -> Node | None:
         return None
     if node.kind != VIEW:
         return node if node.kind != LEAF and node.strides == like.strides else None
-    for step, extent in zip(node.strides, node.shape, strict=True):
+    return copied(node, like.strides, node.code) if in_order(node.shape, node.strides, like) else None
+
+
+def in_order(shape: tuple[int, ...], strides: tuple[int, ...], like: Node) -> bool:
+    """Return whether axes lie in the order of a symbol, and repeat nothing: else another record is meant."""
+    for step, extent in zip(strides, shape, strict=True):
         if step == 0 and extent > 1:
-            return None
-    alike = order(node.shape, node.strides, ITEMSIZES[node.code])
-    return copied(node, like.strides, node.code) if alike == like.strides else None
+            return False
+    return order(shape, strides, ITEMSIZES[like.code]) == like.strides
 
 
 class Known:

@@ -21,6 +21,7 @@ try:
 except ImportError:
     from numloom.base import uncompiled as cython
 from numloom.base.dtypes import DTYPES, F32, F64, I64, ITEMSIZES, KINDS
+from numloom.base.low import cast_host
 from numloom.device.memory import Buffer, Pool
 from numloom.engine.doubts import launched, spread
 from numloom.engine.guard import Guard, guard
@@ -589,7 +590,7 @@ def pack(words: Any, word: int, value: Any, code: int) -> None:
         words.put(word, bits - (1 << 64) if bits >> 63 else bits)
     else:
         with np.errstate(all="ignore"):
-            raw = np.array(value).astype(DTYPES[code]).tobytes()
+            raw = cast_host(np.array(value), DTYPES[code]).tobytes()
         raw += bytes(-len(raw) % 8)
         for index in range(0, len(raw), 8):
             words.put(word + index // 8, _long_word.unpack_from(raw, index)[0])
@@ -647,7 +648,7 @@ def run_interpreted(linked: Linked, device: Any, later: list[Any] | None) -> Non
     with np.errstate(all="ignore"):
         for parameter in linked.parameters:  # None is any number; -0.0 is false and not 0.
             value = 0 if parameter.last is None else parameter.last
-            params[parameter.index] = np.array(value).astype(DTYPES[parameter.code])[()]
+            params[parameter.index] = cast_host(np.array(value), DTYPES[parameter.code])[()]
     interpret(step.program, pointers, params, step.iota_offsets, device, locations, later)
 
 

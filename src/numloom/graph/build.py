@@ -21,6 +21,7 @@ except ImportError:
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F64, I64, ITEMSIZES, KINDS
 from numloom.base.integers import as_extent, no_axis
+from numloom.base.low import cast_host
 from numloom.base.memo import Memo
 from numloom.graph.layout import (
     broadcast_shapes,
@@ -732,7 +733,7 @@ def _scaled(node: Node, code: int) -> tuple[int, ...]:
 def host_cast(value: Any, code: int, new_code: int) -> Any:
     """A number of one dtype as a number of another one."""
     with np.errstate(all="ignore"):
-        return np.array(value, DTYPES[code]).astype(DTYPES[new_code]).item()
+        return cast_host(np.array(value, DTYPES[code]), DTYPES[new_code]).item()
 
 
 # ---------------------------------------------------------------- views
