@@ -125,6 +125,7 @@ def test_captured_launches_have_the_bits_of_the_steps(joined, monkeypatch, refus
     if refused:
         monkeypatch.setattr(type(device), "captured", lambda self, calls: asked.append(calls))
     forget_plans(device)
+    gc.collect()
     before = len(tape._captured)
     assert [varied(turn) for turn in range(8)] == wanted
     assert bool(asked) == refused
@@ -151,12 +152,12 @@ def test_room_for_graphs_comes_back(joined):
         nl.evaluate(steps_of_heat(nl, x * 1, 4))
         function(x).get()
     both = len(tape._captured) - before
-    assert both >= 2
+    assert both >= (1 if device.discrete else 2)  # Of a GPU the function may be one launch without a graph.
     joined.clear()
     forget_plans(device)
     gc.collect()
     left = len(tape._captured) - before
-    assert 1 <= left < both
+    assert (0 if device.discrete else 1) <= left < both
     function(x).get()
     del function
     gc.collect()

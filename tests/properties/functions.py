@@ -116,8 +116,13 @@ class FunctionAuthor(Author):
         return [host_fresh(round, *form) for form in self.forms]
 
     def seen(self, hosts: Sequence[Host]) -> list[Host]:
-        """Copies of arguments as the function sees them."""
-        return [host.copy("K" if self.ordered else "C") for host in hosts]
+        """Copies of arguments as the function sees them: what repeats its rows does so, since a copy lies otherwise."""
+        return [
+            np.broadcast_to(host[:1].copy(), host.shape)
+            if host.ndim and len(host) > 1 and host.strides[0] == 0
+            else host.copy("K" if self.ordered else "C")
+            for host in hosts
+        ]
 
     def _add(self, text: str, conditions: Any, wrong: bool) -> None:
         count, before = len(self.statements), dict(self.world.names)

@@ -42,6 +42,12 @@ def test_compiled_programs(part: int) -> None:
     check(100_000 * part, FEW)
 
 
+def test_programs_that_were_wrong() -> None:
+    """Numbers that a tape gave to a loop were the caller's array, which was memory by then."""
+    found = run([8_830_124, 8_830_125, 8_830_127], Summary())
+    assert not found.wrong, "\n".join([str(found), *found.wrong[:3]])
+
+
 def test_beside_a_gpu() -> None:
     """A loop may run on the other side than when its call was recorded (a stand-in refuses memory of the host)."""
     with stand_in():
