@@ -445,7 +445,7 @@ def test_a_captured_call_that_cannot_run_goes_step_by_step() -> None:
         call(*map(nl.asarray, arrays_of(seed)))
     captured_call = call.ready.state.taped.captured
     asked = []
-    captured_call.run = lambda addresses: (asked.append(addresses), False)[1]
+    captured_call.launch = lambda addresses: (asked.append(addresses), False)[1]
     given = arrays_of(9)
     before = counters.kernels, counters.library_calls
     right(call(*map(nl.asarray, given)), given)
@@ -489,3 +489,55 @@ def test_calls_that_move_much_are_not_captured(monkeypatch: pytest.MonkeyPatch) 
         given = arrays_of(seed)
         right(call(*map(nl.asarray, given)), given)
     assert call.ready.state.taped is not None and not is_captured(call)
+
+
+def masked(xp: Any, x: Any, w: Any, v: Any, scale: Any, phase: Any, times: Any) -> Any:
+    """Products between operations that take numbers of several dtypes, alone and beside each other."""
+    y = xp.tanh(x @ w) * scale
+    z = (y @ v) * phase
+    return y * times + scale, z - scale, (z * phase).imag @ xp.ones(z.shape[1]), (y @ y.T) * times
+
+
+NUMBERS = [(0.5, 1 + 2j, 3), (-0.0, complex(0.0, -1.0), -(1 << 40)), (np.inf, complex(-3.5, 0.25), 0), (1e-310, 0j, 7)]
+
+
+def test_numbers_of_a_captured_call_are_those_of_the_run() -> None:
+    """Numbers that are arguments: words of the launches, also complex ones, which take two."""
+    call = nl.compile(lambda x, w, v, a, b, c: masked(nl, x, w, v, a, b, c))
+    with nl.config(poison=True):
+        for turn in range(16):
+            given = arrays_of(turn)
+            a, b, c = NUMBERS[turn % len(NUMBERS)]
+            numbers = [nl.full((), a), nl.full((), b), nl.full((), c)]
+            found = call(*map(nl.asarray, given), *numbers)
+            for one, want in zip(found, masked(np, *given, *map(np.asarray, (a, b, c))), strict=True):
+                np.testing.assert_allclose(one.get(), want, rtol=1e-10, atol=1e-10)
+    taped = call.ready.state.taped
+    assert is_captured(call) and len({place for place, _ in taped.captured.numbers}) == 3
+
+
+def dropped(rng: Any, x: Any, w: Any, v: Any) -> Any:
+    """A step with two masks, drawn anew."""
+    y = nl.tanh(x @ w)
+    y = y * (rng.random(y.shape) < 0.5) * 2
+    z = y @ v
+    return y, z * (rng.random(z.shape) < 0.25), z.T @ y
+
+
+def test_draws_of_a_captured_call_are_those_of_the_steps() -> None:
+    """Each call draws anew, and as the call that is not captured."""
+    rngs = [nl.random.default_rng(5) for _ in range(2)]
+    calls = [nl.compile(lambda *given, rng=rng: dropped(rng, *given)) for rng in rngs]
+    kept = set()
+    for turn in range(14):
+        given = [nl.asarray(one) for one in arrays_of(turn // 3)]
+        found = [one.get() for one in calls[0](*given)]
+        state = calls[1].ready.state if calls[1].ready is not None else None
+        if state is not None and state.taped is not None:
+            state.taped.captured = state.taped.capture = None
+        expected = [one.get() for one in calls[1](*given)]
+        for one, want in zip(found, expected, strict=True):
+            assert one.tobytes() == want.tobytes(), turn
+        kept.add(found[0].tobytes())
+    assert len(kept) == 14
+    assert is_captured(calls[0]) and calls[0].ready.state.taped.captured.numbers

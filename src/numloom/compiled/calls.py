@@ -27,7 +27,7 @@ from numloom.engine.tape import runs_by_loops
 from numloom.engine.taped import TapedCall, run_taped
 from numloom.engine.verify import same_value
 from numloom.graph.build import copied, full
-from numloom.graph.node import FILL, LEAF, SCALAR, VIEW, Node, hold, register, tracing, unhold
+from numloom.graph.node import FILL, LEAF, SCALAR, VIEW, Node, hold, new_node, register, tracing, unhold
 from numloom.graph.replay import RecordedTrace, replay
 
 _counters = counters
@@ -324,6 +324,7 @@ def taped_anew(recorded: RecordedTrace, results: tuple[int, ...], operands: list
     """`run_recorded`, which is recorded as a tape."""
     if not may_run():  # Nothing would run what is recorded.
         return run_recorded(recorded, results, operands)
+    apart_numbers(operands)
     given = list(operands)
     arrays: list[Any] = []
 
@@ -342,6 +343,16 @@ def taped_anew(recorded: RecordedTrace, results: tuple[int, ...], operands: list
     except OutOfMemoryError:  # What runs is kept until all has run.
         return run_recorded(recorded, results, given)
     return arrays
+
+
+def apart_numbers(operands: list[Node]) -> None:
+    """Have each number among operands be a node of its own, as the key of a generator that draws twice is not."""
+    seen: set[int] = set()
+    for place, node in enumerate(operands):
+        if id(node) in seen and node.kind in (SCALAR, FILL):
+            alike = new_node(node.kind, None, (), node.code, node.shape, node.strides, node.size, node.attr)
+            operands[place] = alike
+        seen.add(id(operands[place]))
 
 
 def constants_of(recorded: RecordedTrace) -> list[Node]:

@@ -9,9 +9,9 @@ from numloom.base.config import config
 from numloom.base.dtypes import ITEMSIZES
 from numloom.device.memory import Buffer
 from numloom.engine.state import counters
-from numloom.engine.tape import Frame, capture, put
+from numloom.engine.tape import Frame, Launch, Step, capture, put
 from numloom.engine.tape import run as run_tape
-from numloom.engine.taped import CapturedCall, Stacked, TapedCall, is_capturable, run_stepped
+from numloom.engine.taped import A_NUMBER, Captured, RoutineCall, Stacked, TapedCall, is_capturable, run_stepped
 from numloom.graph.node import Node
 
 LEAST, MOST = 8, 4096
@@ -29,34 +29,21 @@ class CapturedSteps:
     ----------
     taped : TapedCall
         What one step runs.
-    run : callable
-        What was captured (`numloom.device.interface.Captured`).
-    given : list of int
-        Places of the memory that a run is given, before that of the results.
-    counts : tuple of int
-        Kernels, routines and copies.
+    captured : Captured
+        All of them, which a run gives memory, and that of the results.
     """
 
-    def __init__(self, taped: TapedCall, run: Any, given: list[int], counts: tuple[int, int, int]) -> None:
+    def __init__(self, taped: TapedCall, captured: Captured) -> None:
         self.taped = taped
-        self.tf32 = config.tf32  # Which routines ask for when they are launched.
-        self.captured = run
-        self.given = given
-        self.counts = counts
+        self.captured = captured
 
     def is_for(self, taped: TapedCall) -> bool:
-        """Whether it is what these steps launch now."""
-        return self.taped is taped and self.tf32 == config.tf32
+        """Return whether it is what these steps launch now."""
+        return self.taped is taped and self.captured.tf32 == config.tf32
 
     def run(self, memory: Sequence[Any], packed: Any) -> bool:
         """Run them; False, with nothing done, where they must run step by step."""
-        if not self.captured([*[memory[place].ptr for place in self.given], packed.ptr]):
-            return False
-        kernels, calls, copies = self.counts
-        counters.kernels += kernels
-        counters.library_calls += calls
-        counters.copies += copies
-        return True
+        return self.captured.run([*[memory[place].ptr for place in self.captured.given], packed.ptr])
 
 
 def capture_steps(
@@ -94,10 +81,10 @@ def capture_steps(
         run_stepped(taped, memory, [*begins], [*strides], states, 0, steps, stacked, last, packed, _go_on, capture)
 
     captured, counts = _captured(taped.tape.device, run)
-    return None if captured is None else CapturedSteps(taped, captured, given, counts)
+    return None if captured is None else CapturedSteps(taped, Captured(captured, given, counts))
 
 
-def capture_call(taped: TapedCall, operands: Sequence[Node]) -> CapturedCall | None:
+def capture_call(taped: TapedCall, operands: Sequence[Node]) -> Captured | None:
     """Return all that a call runs as one launch; None where it cannot be, or would be no gain.
 
     Parameters
@@ -122,18 +109,35 @@ def capture_call(taped: TapedCall, operands: Sequence[Node]) -> CapturedCall | N
     if not is_capturable(taped) or _begins_elsewhere(taped):
         return None
 
+    numbers: dict[tuple[int, int], Any] = {}
+    known = _known_to_others(tape.steps)
+
     def run(capture: Any) -> None:
-        frame = Frame(tape, capture)
+        frame = Frame(tape, capture, numbers)
+        for place, expected in enumerate(taped.past):
+            if expected <= A_NUMBER:
+                frame.values[place] = operands[place].attr
         for place in given:
-            put(frame, place, capture.operand(_bytes(operands[place])), 0)
+            put(frame, place, capture.operand(_bytes(operands[place]), place not in known), 0)
         for place, buffer in fixed:
             put(frame, place, buffer, 0)
         for place, nbytes in results:
-            put(frame, place, capture.result(nbytes), 0)
+            put(frame, place, capture.result(nbytes, place not in known), 0)
         run_tape(tape, frame, None, None)
 
     captured, counts = _captured(tape.device, run)
-    return None if captured is None else CapturedCall(captured, given, results, fixed, counts)
+    return None if captured is None else Captured(captured, given, counts, results, list(numbers), fixed)
+
+
+def _known_to_others(steps: Sequence[Step]) -> set[int]:
+    """Return the places of memory that others than launches take: routines, and copies."""
+    known: set[int] = set()
+    for step in steps:
+        if isinstance(step, RoutineCall):
+            known.update([operand.place for operand in step.operands], step.targets)
+        elif isinstance(step, Launch) and step.copied:
+            known |= {step.source, step.target}
+    return known
 
 
 def _begins_elsewhere(taped: TapedCall) -> bool:

@@ -65,7 +65,7 @@ class LiveCapture:
         """Take nothing of this kind down."""
         raise RuntimeError("this device does not capture such work")
 
-    operand = result = launch = call = copy = refuse
+    operand = result = number = launch = call = copy = refuse
 
 
 __all__ = ["LiveCapture"]

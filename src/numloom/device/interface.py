@@ -164,17 +164,20 @@ class Capture(Protocol):
     @property
     def pool(self) -> Pool: ...
 
-    def operand(self, nbytes: int) -> Buffer:
-        """Memory that each run is given, and that nothing here writes to."""
+    def operand(self, nbytes: int, launched: bool = False) -> Buffer:
+        """Memory that each run is given, and that nothing here writes to; `launched`: of which launches alone know."""
 
-    def result(self, nbytes: int) -> Buffer:
-        """Memory that each run is given, to be written to."""
+    def result(self, nbytes: int, launched: bool = False) -> Buffer:
+        """Memory that each run is given, to be written to; likewise."""
+
+    def number(self) -> Buffer:
+        """A word that each run is given, as if it were the address of this memory: a number, or a part of one."""
 
     def live(self, bound: Callable[[], None]) -> None:
         """A `bound` launch with what its block holds in each run."""
 
     def launch(self, bound: Callable[[], None], words: Sequence[int], buffers: Sequence[Any]) -> None:
-        """A `bound` launch with what its block holds now; which words are addresses, and of what memory."""
+        """A `bound` launch with what its block holds now; which words each run is given, and as what."""
 
     def call(self, bound: Callable[..., Any], buffers: Sequence[Any], addresses: Sequence[int]) -> None:
         """A `bound_routine`, of these addresses, each in its memory."""
@@ -199,7 +202,7 @@ class Captured(Protocol):
     def nbytes(self) -> int: ...
 
     def __call__(self, addresses: Sequence[int]) -> bool:
-        """Run it with the addresses of its operands and results, in the order in which it asked for them.
+        """Run it with the addresses of operands and results, and numbers, in the order in which it asked for them.
 
         False, with nothing done that lasts, where it cannot run now.
         """

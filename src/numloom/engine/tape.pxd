@@ -67,6 +67,7 @@ cdef class Frame:
     cdef public object device
     cdef public Pool pool
     cdef public object capture
+    cdef public object numbers
 
 
 @cython.final
@@ -126,6 +127,7 @@ cpdef bint runs_by_loops(Tape tape) except -1
 cpdef bint is_bound(Tape tape) except -1
 cpdef bint has_loops(Linked linked, object device) except -1
 
+cpdef Py_ssize_t words_for(int code) except -1
 cpdef object pack(Words words, Py_ssize_t word, object value, int code)
 
 @cython.locals(pool=Pool, number=cython.Py_ssize_t)

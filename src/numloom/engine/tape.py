@@ -28,7 +28,7 @@ from numloom.engine.guard import Guard, guard
 from numloom.engine.interpret import interpret
 from numloom.engine.look import settle_near
 from numloom.engine.state import counters
-from numloom.engine.words import new_words
+from numloom.engine.words import new_words, rows_of
 from numloom.graph.node import Node, become_leaf, lose_value
 
 if cython.compiled:
@@ -209,20 +209,24 @@ class Frame:
         Where new memory comes from, and who copies.
     capture : Capture or None
         Who takes down what runs, which then does not run.
+    numbers : dict or None
+        Then, by place and dtype code, what stands for the words of numbers that each run is given.
     """
 
-    __slots__ = ("addresses", "capture", "device", "pool", "values")
+    __slots__ = ("addresses", "capture", "device", "numbers", "pool", "values")
 
     addresses: Any
     values: list[Any]
     device: Any
     pool: Any
     capture: Any
+    numbers: Any
 
-    def __init__(self, tape: Tape, capture: Any = None) -> None:
+    def __init__(self, tape: Tape, capture: Any = None, numbers: Any = None) -> None:
         self.addresses = new_words(tape.places)
         self.values = [None] * tape.places
         self.capture = capture
+        self.numbers = numbers
         self.device = tape.device if capture is None else capture
         self.pool = tape.pool if capture is None else capture.pool
         for place, value in tape.constants:
@@ -514,7 +518,7 @@ def launch_kernel(launch: Launch, frame: Frame, nodes: Any, tape: Tape) -> None:
     if tape.held >= 0:
         tape.held += 1
     elif frame.capture is not None:
-        take_down(launch, frame)
+        take_down(launch, frame, tape)
     elif linked.entry and cython.compiled:
         words.call(linked.entry, linked.items)
     elif compiled:
@@ -524,13 +528,22 @@ def launch_kernel(launch: Launch, frame: Frame, nodes: Any, tape: Tape) -> None:
     settle_near(device, pool)  # What it was to compute stays pending.
 
 
-def take_down(launch: Launch, frame: Frame) -> None:
-    """Have a capture take a launch down."""
-    rows = launch.patches
-    places = range(0, rows.count(), 3)
-    frame.capture.launch(
-        launch.linked.run, [rows.get(at) for at in places], [frame.values[rows.get(at + 1)] for at in places]
-    )
+def take_down(launch: Launch, frame: Frame, tape: Tape) -> None:
+    """Have a capture take a launch down, whose addresses and numbers each run is given."""
+    linked, rows = launch.linked, rows_of(launch.patches)
+    words = [word for word, _, _ in rows]
+    given = [frame.values[place] for _, place, _ in rows]
+    for parameter, place in zip(linked.parameters, launch.numbers, strict=True):
+        if place < tape.memory:
+            known = (place, parameter.code)
+            if known not in frame.numbers:
+                frame.numbers[known] = [frame.capture.number() for _ in range(words_for(parameter.code))]
+            for word, one in enumerate(frame.numbers[known], parameter.word):
+                words.append(word)
+                given.append(one)
+                linked.words.put(word, 0)
+            parameter.last = _NOTHING
+    frame.capture.launch(linked.run, words, given)
 
 
 def is_ready(linked: Linked, device: Any) -> bool:
@@ -573,6 +586,11 @@ def runs_by_loops(tape: Tape) -> bool:
         if not has_loops(linked, tape.device):
             return False
     return True
+
+
+def words_for(code: int) -> int:
+    """Return how many words of a parameter block an element takes."""
+    return -(-ITEMSIZES[code] // 8)
 
 
 def pack(words: Any, word: int, value: Any, code: int) -> None:
@@ -752,5 +770,5 @@ def let_go(nodes: list[Any], number: int, computed: bool, kept: list[Any], forei
 __all__ = [
     "Frame", "Launch", "Linked", "Parameter", "Step", "Tape", "begin_of", "capture", "capture_graph",
     "give_frame", "is_bound", "is_compiled", "is_ready", "pack", "put", "run", "run_plan", "run_step", "runs_by_loops",
-    "take_frame",
+    "take_frame", "words_for",
 ]  # fmt: skip

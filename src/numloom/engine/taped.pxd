@@ -5,7 +5,7 @@ from numloom.engine.evaluate cimport evaluate, plans_by_settings, plans_in_use
 from numloom.engine.guard cimport Guard
 from numloom.engine.routines cimport Call
 from numloom.engine.state cimport Counters
-from numloom.engine.tape cimport Frame, Launch, Step, Tape, begin_of, give_frame, is_bound, put, run, take_frame
+from numloom.engine.tape cimport Frame, Launch, Step, Tape, begin_of, give_frame, is_bound, pack, put, run, take_frame, words_for
 from numloom.graph.node cimport Node, NodeSignature, computed, new_node, signature_by, viewed
 
 cdef Guard _guard
@@ -54,17 +54,22 @@ cdef class TapedCall:
     cdef public object adopted
     cdef public int runs
     cdef public object capture
-    cdef public CapturedCall captured
+    cdef public Captured captured
 
 
 @cython.final
-cdef class CapturedCall:
-    cdef public object run
+cdef class Captured:
+    cdef public object launch
     cdef public list given
     cdef public list results
+    cdef public list numbers
     cdef public list fixed
     cdef public tuple counts
     cdef public bint tf32
+    cdef public Words words
+
+    @cython.locals(kernels=cython.Py_ssize_t, calls=cython.Py_ssize_t, copies=cython.Py_ssize_t)
+    cpdef bint run(self, list given) except -1
 
 
 cpdef long long past(Buffer buffer)
@@ -84,11 +89,11 @@ cdef class Stacked:
 cdef bint fill(TapedCall taped, Frame frame, list operands, bint checking) except -1
 @cython.locals(tape=Tape, frame=Frame, owned=Guard)
 cpdef object run_taped(TapedCall taped, list operands, bint checking)
-@cython.locals(captured=CapturedCall)
+@cython.locals(captured=Captured)
 cdef object run_all(TapedCall taped, Frame frame)
-@cython.locals(addresses=list, place=cython.Py_ssize_t, nbytes=cython.longlong, kernels=cython.Py_ssize_t,
-               calls=cython.Py_ssize_t, copies=cython.Py_ssize_t)
-cdef bint run_captured(CapturedCall captured, Frame frame) except -1
+@cython.locals(addresses=list, place=cython.Py_ssize_t, nbytes=cython.longlong, words=Words, code=int,
+               word=cython.Py_ssize_t)
+cdef bint run_captured(Captured captured, Frame frame) except -1
 cdef object locate(TapedCall taped, Frame frame)
 @cython.locals(bases=list, results=list, place=cython.Py_ssize_t, where=cython.Py_ssize_t)
 cdef list results_of(TapedCall taped, list operands, Frame frame)

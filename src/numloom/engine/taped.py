@@ -9,6 +9,7 @@ are needed. It is a shorter way to the same launches, never to others.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 try:
@@ -36,16 +37,21 @@ from numloom.engine.tape import (
     give_frame,
     is_bound,
     is_compiled,
+    pack,
     put,
     run,
     take_frame,
+    words_for,
 )
+from numloom.engine.words import new_words
 from numloom.graph.node import LEAF, VIEW, Node, NodeSignature, computed, new_node, signature_by, viewed
 
 _guard: Guard = guard
 _counters = counters
 _warm_up_runs = WARM_UP_RUNS
 A_NUMBER = -2
+NUMBER_WORDS = 2
+"""The most that a number takes, a complex one."""
 
 
 class Operand:
@@ -212,7 +218,7 @@ class TapedCall:
         How many times it ran, up to `WARM_UP_RUNS`.
     capture : callable or None
         Asked after these with the call and operands of it for what runs all of it at once, if its tape has no graph.
-    captured : CapturedCall or None
+    captured : Captured or None
         That.
     """
 
@@ -248,43 +254,62 @@ class TapedCall:
         self.capture = self.captured = None
 
 
-class CapturedCall:
-    """All that a call runs, as one launch.
+class Captured:
+    """All that a call, or all steps of a loop, run as one launch.
 
     Attributes
     ----------
-    run : callable
+    launch : callable
         What was captured (`numloom.device.interface.Captured`).
     given : list of int
         Places of operands that a run is given.
     results : list of (place, bytes)
         Those of results, which come after them.
+    numbers : list of (place, dtype code)
+        Those of numbers, which come last, in as many words as an element takes.
     fixed : list of (place, Buffer)
         Those of constants, and the memory that was theirs.
     counts : tuple of int
         Kernels, routines and copies.
     tf32 : bool
         The setting, which routines ask for when they are launched.
+    words : Words
+        Room for a number.
     """
 
-    __slots__ = ("counts", "fixed", "given", "results", "run", "tf32")
+    __slots__ = ("counts", "fixed", "given", "launch", "numbers", "results", "tf32", "words")
 
-    run: Any
+    launch: Any
     given: list[int]
     results: list[Any]
+    numbers: list[Any]
     fixed: list[Any]
     counts: tuple[int, int, int]
     tf32: bool
+    words: Any
 
     def __init__(
-        self, run: Any, given: list[int], results: list[Any], fixed: list[Any], counts: tuple[int, int, int]
-    ) -> None:
-        self.run = run
+        self, launch: Any, given: list[int], counts: tuple[int, int, int], results: Sequence[Any] = (),
+        numbers: Sequence[Any] = (), fixed: Sequence[Any] = (),
+    ) -> None:  # fmt: skip
+        self.launch = launch
         self.given = given
-        self.results = results
-        self.fixed = fixed
+        self.results = list(results)
+        self.numbers = list(numbers)
+        self.fixed = list(fixed)
         self.counts = counts
         self.tf32 = config.tf32
+        self.words = new_words(NUMBER_WORDS)
+
+    def run(self, given: list[Any]) -> bool:
+        """Launch it with what it is given; False, with nothing done that lasts, where it must run step by step."""
+        if self.tf32 != config.tf32 or not self.launch(given):
+            return False
+        kernels, calls, copies = self.counts
+        _counters.kernels += kernels
+        _counters.library_calls += calls
+        _counters.copies += copies
+        return True
 
 
 def past(buffer: Buffer) -> int:
@@ -368,10 +393,8 @@ def run_all(taped: TapedCall, frame: Frame) -> None:
         run(taped.tape, frame, None, None)
 
 
-def run_captured(captured: CapturedCall, frame: Frame) -> bool:
+def run_captured(captured: Captured, frame: Frame) -> bool:
     """Run what was captured; False where it must run step by step, to the memory that is there for its results."""
-    if captured.tf32 != config.tf32:
-        return False
     for place, buffer in captured.fixed:
         if frame.values[place] is not buffer:  # It moved.
             return False
@@ -381,13 +404,12 @@ def run_captured(captured: CapturedCall, frame: Frame) -> bool:
     for place, nbytes in captured.results:
         put(frame, place, cython.cast(Pool, frame.pool).allocate(nbytes), 0)
         addresses.append(frame.addresses.get(place))
-    if not captured.run(addresses):
-        return False
-    kernels, calls, copies = captured.counts
-    _counters.kernels += kernels
-    _counters.library_calls += calls
-    _counters.copies += copies
-    return True
+    words = captured.words
+    for place, code in captured.numbers:
+        pack(words, 0, frame.values[place], code)
+        for word in range(words_for(code)):
+            addresses.append(words.get(word))
+    return captured.run(addresses)
 
 
 def locate(taped: TapedCall, frame: Frame) -> None:
@@ -414,14 +436,11 @@ def results_of(taped: TapedCall, operands: list[Any], frame: Frame) -> Any:
 
 
 def is_capturable(taped: TapedCall) -> bool:
-    """Return whether all that was taken down are launches that stay the same, and nothing looks at what it is given."""
+    """Return whether all that was taken down are launches, and nothing looks at what it is given."""
     if taped.located or not is_compiled(taped.tape):
         return False
-    given = len(taped.past)
     for step in taped.tape.steps:
         if type(step) is Launch:
-            if any([place < given for place in step.numbers]):
-                return False
             continue
         call = step.call
         if not step.direct or call.bound is None or call.device is not taped.tape.device or call.complaints:
@@ -546,6 +565,6 @@ def run_stepped(
 
 
 __all__ = [
-    "A_NUMBER", "CapturedCall", "Operand", "RoutineCall", "Stacked", "TapedCall", "is_capturable", "run_stepped",
+    "A_NUMBER", "Captured", "Operand", "RoutineCall", "Stacked", "TapedCall", "is_capturable", "run_stepped",
     "run_taped",
 ]  # fmt: skip

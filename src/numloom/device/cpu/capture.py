@@ -21,12 +21,16 @@ class ChainCapture(LiveCapture):
         self.chain = chain
         self.given: list[Buffer] = []
 
-    def operand(self, nbytes: int) -> Buffer:
+    def operand(self, nbytes: int, launched: bool = False) -> Buffer:
         """Memory that each run is given."""
         self.given.append(Buffer(0, nbytes))
         return self.given[-1]
 
     result = operand
+
+    def number(self) -> Buffer:
+        """Return what stands for a word that each run is given."""
+        return self.operand(0)
 
     def _places(self, buffers: Sequence[Any]) -> list[int]:
         return [next((place for place, one in enumerate(self.given) if one is buffer), -1) for buffer in buffers]

@@ -203,6 +203,17 @@ cdef class BoundKernel:
         if code:
             raise RuntimeError(f"a launch cannot be captured (error {code})")
 
+    cdef void describe(self, GraphNode* node, void** parameters):
+        """Say what a node of a graph launches that is this, with parameters of its own."""
+        memset(node, 0, sizeof(GraphNode))
+        node.function = self.function
+        node.blocks = self.config.blocks
+        node.blocks_y = self.config.blocks_y
+        node.blocks_z = node.threads_y = node.threads_z = 1
+        node.threads = self.config.threads
+        node.shared = self.config.shared
+        node.parameters = parameters
+
     cdef int queue(self) except -1:
         cdef int code = self.launch.start(&self.config, self.function, self.block)
         if code:
@@ -268,14 +279,7 @@ cdef class Replay:
             memcpy(self.copies[i], bound.block, nbytes_of(bound))
             self.blocks[i] = bound.block
             self.stream = bound.config.stream
-            node = &self.nodes[i]
-            node.function = bound.function
-            node.blocks = bound.config.blocks
-            node.blocks_y = bound.config.blocks_y
-            node.blocks_z = node.threads_y = node.threads_z = 1
-            node.threads = bound.config.threads
-            node.shared = bound.config.shared
-            node.parameters = &self.blocks[i]
+            bound.describe(&self.nodes[i], &self.blocks[i])
         self.destroy_graph = <destroy_type><void*><size_t>address_of("cuGraphDestroy")
         self.destroy_executable = <destroy_type><void*><size_t>address_of("cuGraphExecDestroy")
         self.set_node = <set_type><void*><size_t>address_of("cuGraphExecKernelNodeSetParams")
@@ -536,6 +540,62 @@ atexit.register(_end)
 
 
 @cython.final
+cdef class NumberedNode:
+    """A launch in a captured graph, of which some words are addresses or numbers that each run is given.
+
+    Parameters
+    ----------
+    bound : BoundKernel
+        What was launched, with what its block holds now.
+    handle : int
+        The node.
+    rows : list of (word, place)
+        Which words of the block are what a run is given, that many bytes behind it as they hold.
+    address_of : callable
+        Address of a function of the driver, by name.
+    """
+
+    cdef BoundKernel bound
+    cdef list rows
+    cdef array.array block
+    cdef array.array offsets
+    cdef void* handle
+    cdef void* parameters[1]
+    cdef GraphNode node
+    cdef set_type set_node
+    cdef bint stale
+
+    def __init__(self, BoundKernel bound, handle, list rows, address_of):
+        self.bound = bound
+        self.rows = rows
+        self.block = array.copy(bound.params)
+        self.offsets = array.copy(bound.params)
+        self.handle = <void*><size_t>int(handle)
+        self.parameters[0] = self.block.data.as_voidptr
+        bound.describe(&self.node, &self.parameters[0])
+        self.set_node = <set_type><void*><size_t>address_of("cuGraphExecKernelNodeSetParams")
+        self.stale = False
+
+    cdef int update(self, void* executable, list given) except -1:
+        """Have the node launch with what it is given; the driver's code."""
+        cdef Py_ssize_t word, place
+        cdef long long number
+        cdef int code = 0
+        for word, place in self.rows:
+            number = given[place]
+            number += self.offsets.data.as_longlongs[word]
+            if self.block.data.as_longlongs[word] != number:
+                self.block.data.as_longlongs[word] = number
+                self.stale = True
+        if self.stale:  # Until the driver has taken it.
+            code = 1
+            if self.bound.launch.enter():
+                code = self.set_node(executable, self.handle, &self.node)
+            self.stale = code != 0
+        return code
+
+
+@cython.final
 cdef class CopiedGraph:
     """A captured graph between copies: of what a run is given to the graph's memory, and of results from there.
 
@@ -547,6 +607,8 @@ cdef class CopiedGraph:
         Handles.
     operands, results : list of (place, address, bytes)
         Which address of those that it is called with is copied to memory of the graph, or from there.
+    numbered : list of NumberedNode
+        Launches with numbers that it is called with.
     address_of : callable
         Address of a function of the driver, by name.
     """
@@ -556,14 +618,16 @@ cdef class CopiedGraph:
     cdef size_t* rows
     cdef Py_ssize_t before
     cdef Py_ssize_t count
+    cdef list numbered
     cdef copy_type copy
     cdef run_type run
 
-    def __init__(self, executable, stream, list operands, list results, address_of):
+    def __init__(self, executable, stream, list operands, list results, list numbered, address_of):
         """A class without this could not be called: see ``array._type.seal``."""
 
-    def __cinit__(self, executable, stream, list operands, list results, address_of):
+    def __cinit__(self, executable, stream, list operands, list results, list numbered, address_of):
         cdef Py_ssize_t at = 0
+        self.numbered = numbered
         rows = [row for row in operands if row[2]]
         self.before = len(rows)
         rows += [row for row in results if row[2]]
@@ -585,6 +649,9 @@ cdef class CopiedGraph:
         cdef size_t* row
         cdef size_t given
         cdef int code = 0
+        for node in self.numbered:
+            if code == 0:
+                code = (<NumberedNode>node).update(self.executable, addresses)
         for i in range(self.before):
             row = self.rows + 3 * i
             given = addresses[row[0]]

@@ -14,9 +14,9 @@ from numloom.device.cuda.routines import products
 from numloom.device.memory import Buffer
 
 try:
-    from numloom.device.cuda._launch import CopiedGraph, Replay  # type: ignore[import-not-found]
+    from numloom.device.cuda._launch import CopiedGraph, NumberedNode, Replay  # type: ignore[import-not-found]
 except ImportError:
-    CopiedGraph = Replay = None
+    CopiedGraph = NumberedNode = Replay = None
 
 
 PRODUCTS = 32 << 20
@@ -43,11 +43,21 @@ def scratch_of(device: Any) -> ProductScratch:
     return found
 
 
-class GraphCapture(LiveCapture):
-    """A `Capture` of a stream that is captured; what runs are given is copied to memory of the graph's own, and back.
+def last_node(stream: int) -> int:
+    """Return the handle of the node that a stream which is captured would wait for: what was taken down last."""
+    found = driver.call("cuStreamGetCaptureInfo", stream, doing="capturing a stream")
+    nodes = next(part for part in found if isinstance(part, list) and part)
+    if len(nodes) != 1:
+        raise RuntimeError(f"a captured launch has {len(nodes)} nodes")
+    return int(nodes[0])
 
-    To change an address in a graph takes the driver 0.4 µs for each kernel, so that is less. Launches whose blocks are
-    read in each run have a graph in which that is done (`Replay`); beside them nothing else is taken down.
+
+class GraphCapture(LiveCapture):
+    """A `Capture` of a stream that is captured.
+
+    Addresses and numbers that runs are given are changed in the graph, which takes the driver 0.4 µs for each kernel.
+    Of a library's product that cannot be done: memory that it takes is copied to memory of the graph's own, and back.
+    Launches whose blocks are read in each run have a graph of another kind (`Replay`), without anything else.
     """
 
     def __init__(self, device: Any) -> None:
@@ -55,6 +65,9 @@ class GraphCapture(LiveCapture):
         super().__init__(device)
         self.operands: list[tuple[int, Buffer]] = []
         self.results: list[tuple[int, Buffer]] = []
+        self.numbers: list[tuple[int, Buffer]] = []
+        self.numbered: list[Any] = []
+        self.given = 0
         self.count = 0
         self.graph: Any = None
         self.executable: Any = None
@@ -103,24 +116,37 @@ class GraphCapture(LiveCapture):
         operands, results = [
             [(place, buffer.ptr, buffer.nbytes) for place, buffer in given] for given in (self.operands, self.results)
         ]
-        self.copied = CopiedGraph(self.executable, self.device.stream, operands, results, driver.address_of)
+        self.copied = CopiedGraph(
+            self.executable, self.device.stream, operands, results, self.numbered, driver.address_of
+        )
         return True
 
-    def operand(self, nbytes: int) -> Buffer:
-        """Memory into which a run copies what it is given."""
-        buffer = self.pool.allocate(nbytes)
-        self.operands.append((len(self.operands) + len(self.results), buffer))
+    def _give(self, among: list[tuple[int, Buffer]], buffer: Buffer) -> Buffer:
+        """Have memory stand for what each run is given next."""
+        among.append((self.given, buffer))
+        self.given += 1
         return buffer
 
-    def result(self, nbytes: int) -> Buffer:
-        """Memory that a run copies to what it is given."""
-        buffer = self.pool.allocate(nbytes)
-        self.results.append((len(self.operands) + len(self.results), buffer))
-        return buffer
+    def operand(self, nbytes: int, launched: bool = False) -> Buffer:
+        """Memory into which a run copies what it is given, or which stands for that."""
+        return self.number() if launched else self._give(self.operands, self.pool.allocate(nbytes))
+
+    def result(self, nbytes: int, launched: bool = False) -> Buffer:
+        """Memory that a run copies to what it is given, or which stands for that."""
+        return self.number() if launched else self._give(self.results, self.pool.allocate(nbytes))
+
+    def number(self) -> Buffer:
+        """Return what stands for a word that each run is given."""
+        return self._give(self.numbers, Buffer(0, 0))
 
     def launch(self, bound: Any, words: Sequence[int], buffers: Sequence[Any]) -> None:
         """Take a launch down."""
-        bound.on(self._begin())
+        stream = self._begin()
+        bound.on(stream)
+        places = {id(buffer): place for place, buffer in self.numbers}
+        rows = [(word, places[id(buffer)]) for word, buffer in zip(words, buffers, strict=True) if id(buffer) in places]
+        if rows:
+            self.numbered.append(NumberedNode(bound, last_node(stream), rows, driver.address_of))
         self.kept.append(bound)
         self.count += 1
 
