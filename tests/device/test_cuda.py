@@ -123,10 +123,49 @@ def test_a_captured_graph_runs_between_copies(fails):
         "cuGraphLaunch": ctypes.CFUNCTYPE(ctypes.c_int, pointer, pointer)(note),
     }
     operands, results = [(0, 1000, 8), (1, 2000, 16), (3, 3000, 0)], [(2, 4000, 24), (4, 5000, 0)]
-    graph = module.CopiedGraph(77, 5, operands, results, lambda name: ctypes.cast(callbacks[name], pointer).value)
+    graph = module.CopiedGraph(77, 5, operands, results, [], lambda name: ctypes.cast(callbacks[name], pointer).value)
     expected = [(1000, 1 << 40, 8, 5), (2000, 20, 16, 5), (77, 5), (30, 4000, 24, 5)]
     assert graph([1 << 40, 20, 30, 40, 50]) == (0 if fails is None else 9)
     assert log == expected if fails is None else log == expected[: fails + 1]
+
+
+def test_a_captured_graph_is_given_words_of_its_launches():
+    """Addresses and numbers are changed where they are others; what the driver has refused is asked for again."""
+    module = pytest.importorskip("numloom.device.cuda._launch")
+    log, codes = [], []
+    pointer = ctypes.c_void_p
+
+    def change(graph, node, parameters):
+        at = parameters.contents
+        log.append((graph, node, at.function, at.x, *[at.parameters[0][word] for word in range(3)]))
+        return codes.pop() if codes else 0
+
+    callbacks = {
+        "cuMemcpyDtoDAsync": ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_size_t] * 3, pointer)(
+            lambda *given: log.append("copy") or 0
+        ),
+        "cuGraphLaunch": ctypes.CFUNCTYPE(ctypes.c_int, pointer, pointer)(lambda *given: log.append("run") or 0),
+        "cuGraphExecKernelNodeSetParams": ctypes.CFUNCTYPE(
+            ctypes.c_int, pointer, pointer, ctypes.POINTER(NodeParameters)
+        )(change),
+    }
+    launch = module.Launch(0, 5, True, None, None)
+    block = array("q", [16, 7, 0])  # An address 16 bytes behind what is given, what stays, and a number.
+    bound = launch.bound(SimpleNamespace(function=50, waits=False), block, Grid(3, 64))
+    node = module.NumberedNode(bound, 90, [(0, 1), (2, 2)], lambda name: address(callbacks[name]))
+    block[:] = array("q", [1, 2, 3])  # Others launch with it.
+    graph = module.CopiedGraph(77, 5, [(0, 1000, 8)], [], [node], lambda name: address(callbacks[name]))
+    assert graph([1 << 40, 400, -5]) == 0
+    assert log == [(77, 90, 50, 3, 416, 7, -5), "copy", "run"]
+    del log[:]
+    assert graph([1 << 40, 400, -5]) == 0
+    assert log == ["copy", "run"]
+    del log[:]
+    codes.append(9)
+    assert graph([1 << 40, 400, 6]) == 9
+    assert log == [(77, 90, 50, 3, 416, 7, 6)]  # Nothing else was done.
+    assert graph([1 << 40, 400, 6]) == 0
+    assert log[1:] == [log[0], "copy", "run"]
 
 
 @pytest.mark.parametrize("refused", ["", "cuGraphAddKernelNode", "cuGraphInstantiateWithFlags"])

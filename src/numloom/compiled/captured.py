@@ -19,7 +19,7 @@ LEAST, MOST = 8, 4096
 LEAST_OF_CALL = 3
 """Steps of a call that is captured."""
 BYTES = 1 << 20
-"""Bytes for each step that a captured call may be given, and give: of more the launches take little of its time."""
+"""Bytes for each step that may be copied to what was captured, and back: of more the launches take little time."""
 
 
 class CapturedSteps:
@@ -103,14 +103,15 @@ def capture_call(taped: TapedCall, operands: Sequence[Node]) -> Captured | None:
         for place, form in zip(taped.results, taped.signatures, strict=True)
         if place >= 0 and form is not None
     ]
-    moved = sum([_bytes(operands[place]) for place in given]) + sum([nbytes for _, nbytes in results])
-    if not LEAST_OF_CALL <= len(tape.steps) <= MOST or moved > BYTES * len(tape.steps):
+    known = _known_to_others(tape.steps)
+    copied = sum([_bytes(operands[place]) for place in given if place in known])
+    copied += sum([nbytes for place, nbytes in results if place in known])
+    if not LEAST_OF_CALL <= len(tape.steps) <= MOST or copied > BYTES * len(tape.steps):
         return None
     if not is_capturable(taped) or _begins_elsewhere(taped):
         return None
 
     numbers: dict[tuple[int, int], Any] = {}
-    known = _known_to_others(tape.steps)
 
     def run(capture: Any) -> None:
         frame = Frame(tape, capture, numbers)
