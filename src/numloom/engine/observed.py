@@ -245,7 +245,7 @@ class Observer:
             return None
         numbers = self.kinds
         for place, (node, buffer) in enumerate(zip(self.fixed, self.kept, strict=False)):
-            if place not in numbers and (node.buffer is not buffer or buffer.pool is not tape.pool):
+            if place in live and place not in numbers and (node.buffer is not buffer or buffer.pool is not tape.pool):
                 return None  # It moved.
         found.past = [
             A_NUMBER - self.kinds[place] if place in numbers else past(self.kept[place]) if place in live else -1
