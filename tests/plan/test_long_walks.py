@@ -10,7 +10,7 @@ from tests.plan.test_plan import counts, leaf, op, reduce, sliced, written  # no
 from numloom.engine.walk import walk
 from numloom.graph.node import Node
 from numloom.plan import group
-from numloom.plan.group import Choice, choose_stored
+from numloom.plan.group import MAX_OPS, Choice, choose_stored
 
 SIZE = 5000
 
@@ -48,7 +48,7 @@ def test_what_is_dropped_changes_no_kernel(seed: int, monkeypatch: pytest.Monkey
     drafts = []
     for most in (0, 1 << 30):
         monkeypatch.setattr(group, "_LONG", most)
-        drafts.append(group.group(choose_stored(found.nodes, numbers, short_rows=bool(seed % 2))))
+        drafts.append(group.group(choose_stored(found.nodes, numbers, short_rows=bool(seed % 2)), MAX_OPS))
     assert drafts[0] == drafts[1]
 
 

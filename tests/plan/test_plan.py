@@ -449,3 +449,30 @@ def test_nothing_is_computed_for_empty_values() -> None:
     plan = planned(op("exp", leaf(0, 5)))
     assert plan.kernels == 0
     assert [nbytes for step in plan.steps for _, nbytes in step.allocate] == [0]
+
+
+@pytest.mark.parametrize("steps", [3, 9, 30])
+def test_values_that_only_their_own_kernel_reads_are_no_outputs(steps: int) -> None:
+    """A loop of two states that both read, with a count: however many values have several readers."""
+    re, im, x, y, count = (leaf(100, 999) for _ in range(5))
+    for _ in range(steps):
+        x2, y2 = op("multiply", x, x), op("multiply", y, y)
+        inside = op("less", op("add", x2, y2), 4.0)
+        next_x = op("where", inside, op("add", op("subtract", x2, y2), re), x)
+        y = op("where", inside, op("add", op("multiply", op("multiply", x, 2.0), y), im), y)
+        x, count = next_x, op("add", count, inside)
+    plan = planned(count)
+    assert len(plan.steps) == 1 and plan.steps[0].program is not None
+    assert sum(operand.written for operand in plan.steps[0].program.operands) == 1
+
+
+def test_a_kernel_that_would_have_too_many_outputs_is_several(held: Any) -> None:
+    """Values that others read are counted when all are grouped."""
+    x = leaf(100, 999)
+    shared = [held(op("add", op("multiply", x, float(number)), x)) for number in range(MAX_OUTPUTS + 1)]
+    total = shared[0]
+    for one in shared[1:]:
+        total = op("add", total, one)
+    plan = planned(total)
+    counts = [sum(operand.written for operand in step.program.operands) for step in plan.steps if step.program]
+    assert sum(counts) == MAX_OUTPUTS + 2 and max(counts) <= MAX_OUTPUTS

@@ -12,7 +12,8 @@ Rules for storing, in order (docs/design/planning.md has the evidence):
   costs more than memory does (about 8 instructions a byte).
 - S7. What was computed from memory before a part of that is written, and is read behind, is stored if it is less than
   half of the memory, which would have to be copied.
-- S6. No kernel has more than `MAX_OPS` operations, `MAX_LOADS` inputs or `MAX_OUTPUTS` outputs.
+- S6. No value is computed by more than `MAX_OPS` operations and `MAX_LOADS` inputs, and no kernel has more than
+  `JOINED_OPS` operations, `MAX_LOADS` inputs or `MAX_OUTPUTS` outputs.
 
 Kernels run in the order of their making. A stored value joins the latest kernel of its space that it
 may join: one not before any kernel it needs, and, where it needs that kernel's own result, reading it
@@ -36,7 +37,9 @@ from numloom.plan.nested import SHORT, nested_rows
 from numloom.plan.overwriting import alternate, box_of, fills_around, reads_apart
 from numloom.plan.position import Map, compose, fit, identity, kept_position, same_position
 
-MAX_OPS = 256
+MAX_OPS = 512
+JOINED_OPS = 640
+"""Operations of a value computed inline, and of a kernel: those that were stored since they had as many share one."""
 MAX_LOADS = 40
 _LONG = 1 << 10
 """Walks of more nodes drop what is known of values that all have read."""
@@ -104,6 +107,9 @@ class Choice:
 
     short_rows: bool = False
     """Whether the device has many threads."""
+
+    most_shared: int = 0
+    """Values of a kernel without reductions: of most of them others may read nothing."""
 
 
 @dataclass(slots=True)
@@ -213,8 +219,6 @@ def choose_stored(
         if total > _LONG:
             _forget_read(choice, node)
     choice.nested = frozenset([number for number in nested if not memory[number]])
-    choice.kernel = [-1] * total
-    choice.full = [True] * total
     choice.cluster = cluster
     choice.short_rows = short_rows
     return choice
@@ -452,10 +456,13 @@ def _costs_more(nodes: Sequence[Node], ops: int, limit: int) -> bool:
 # ---------------------------------------------------------------- kernels
 
 
-def group(choice: Choice) -> list[Draft]:
-    """Put each stored value into a kernel."""
+def group(choice: Choice, most_shared: int) -> list[Draft]:
+    """Put each stored value into a kernel; one that only maps may have `most_shared` of them."""
     drafts: list[Draft] = []
     nodes = choice.nodes
+    choice.most_shared = most_shared
+    choice.kernel = [-1] * len(nodes)
+    choice.full = [True] * len(nodes)
     for node in nodes:
         if node.kind == LEAF or not choice.stored[node.number]:
             continue
@@ -626,7 +633,8 @@ def _may_join(
     """How a value may join a kernel: "full", "post" (after its reductions), or not ("")."""
     if draft.updates or not size or 0 in draft.space:
         return ""
-    if len(draft.members) >= MAX_OUTPUTS or (draft.ops | ops).bit_count() > MAX_OPS:
+    most = choice.most_shared if reduction is None and draft.axes is None else MAX_OUTPUTS
+    if len(draft.members) >= most or (draft.ops | ops).bit_count() > JOINED_OPS:
         return ""
     if (draft.loads | loads).bit_count() > MAX_LOADS:
         return ""

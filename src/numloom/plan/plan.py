@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from numloom.graph.node import Node
-from numloom.plan.group import Draft, choose_stored, group
+from numloom.plan.group import MAX_OPS, MAX_OUTPUTS, Draft, choose_stored, group
 from numloom.plan.lower import lower
 from numloom.plan.nearby import Nearby
 from numloom.plan.nested_refused import refused
@@ -41,20 +41,31 @@ def make_plan(
     tables: set[int] = set()
     while True:
         choice = choose_stored(nodes, roots, short_rows, nearby, tables, cluster)
-        drafts = group(choice)
-        wrong = refused(choice, drafts) if choice.nested else None
+        # Nobody knows yet which values of a kernel are read by others: mostly few are.
+        for most in (MAX_OPS, MAX_OUTPUTS):
+            drafts = group(choice, most)
+            wrong = refused(choice, drafts) if choice.nested else None
+            if wrong:
+                break
+            lowered = [lower(choice, draft) for draft in drafts]
+            outputs = outputs_of(drafts, lowered, nodes, roots)
+            if all([len(numbers) <= MAX_OUTPUTS for numbers in outputs]):
+                break
         if not wrong:
             break
         tables |= wrong
-    lowered = [lower(choice, draft) for draft in drafts]
+    steps = [step for each, numbers in zip(lowered, outputs, strict=True) for step in each.steps(numbers)]
+    return finish(steps, nodes, roots)
+
+
+def outputs_of(
+    drafts: Sequence[Draft], lowered: Sequence[Any], nodes: Sequence[Node], roots: Sequence[int]
+) -> list[list[int]]:
+    """Return of each kernel the values that are stored: others read them, or arrays hold them."""
     loaded: set[int] = set(roots)
     for each in lowered:
         loaded.update(each.loaded)
-    steps: list[Step] = []
-    for draft, each in zip(drafts, lowered, strict=True):
-        needed = [n for n in draft.members if n in loaded or nodes[n].storages or draft.updates]
-        steps.extend(each.steps(needed))
-    return finish(steps, nodes, roots)
+    return [[n for n in draft.members if n in loaded or nodes[n].storages or draft.updates] for draft in drafts]
 
 
 def finish(steps: list[Step], nodes: Sequence[Node], roots: Sequence[int]) -> Plan:
