@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import numloom as nl
+from apart import stand_in
 from joined import Joined, joining
 from numloom.base.errors import OutOfMemoryError
 from numloom.compiled.calls import TAPED
@@ -723,3 +724,39 @@ def test_steps_of_loops_run_by_what_one_ran_when_they_are_profiled() -> None:
         assert counters.flushes - before == plain or nl.config.verify
         assert result.get().tobytes() == wanted.tobytes()
         assert set(calls_in(found).values()) <= {10}
+
+
+def test_an_operand_that_nobody_reads_may_lie_elsewhere() -> None:
+    """Beside a GPU few elements stay on the host: a key, an option that this variant has no use for."""
+    with stand_in() as device, nl.config(placement="auto", unplanned=4096):
+        function = nl.compile(lambda x, unused: nl.tanh(x) * 2 + x.sum())
+        x = np.random.default_rng(0).standard_normal((600, 1000))
+        result = call_until_taped(function, nl.asarray(x), nl.asarray(np.array(3, "i4")))
+        assert function.ready.state.taped.tape.device is device
+        np.testing.assert_allclose(nl.asnumpy(result), np.tanh(x) * 2 + x.sum(), rtol=1e-12)
+
+
+def test_a_function_that_draws_twice_is_taped() -> None:
+    """Both draws take the generator's key, which is one node: each place of it is the number that a call has."""
+    rngs = [nl.random.default_rng(3) for _ in range(2)]
+    functions = [nl.compile(lambda x, rng=rng: x * rng.random(x.shape) + rng.random(x.shape)) for rng in rngs]
+    x = nl.asarray(np.random.default_rng(1).standard_normal((30, 40)))
+    kept = set()
+    for _ in range(4 * TAPED):
+        found = functions[0](x).get()
+        with nl.config(verify=True):
+            wanted = functions[1](x).get()
+        assert found.tobytes() == wanted.tobytes()
+        kept.add(found.tobytes())
+    assert len(kept) == 4 * TAPED
+    assert nl.config.executor == "reference" or is_taped(functions[0])
+
+
+def test_one_number_given_twice_is_not_taken_for_one() -> None:
+    function = nl.compile(lambda x, a, b: x * a + b)
+    x = nl.asarray(np.random.default_rng(1).standard_normal((30, 40)))
+    same = nl.full((), 2.5)
+    for _ in range(4 * TAPED):
+        np.testing.assert_array_equal(function(x, same, same).get(), x.get() * 2.5 + 2.5)
+    np.testing.assert_array_equal(function(x, nl.full((), 3.0), nl.full((), -1.0)).get(), x.get() * 3.0 - 1.0)
+    np.testing.assert_array_equal(function(x, same, nl.full((), np.nan)).get(), np.full((30, 40), np.nan))
