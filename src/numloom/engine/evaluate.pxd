@@ -35,6 +35,7 @@ cdef bint any_tree(list nodes) except -1
 cdef bint run_alone(list nodes) except -1
 @cython.locals(found=Walk)
 cdef object run_pending(list nodes)
+cdef object run_whole(list nodes)
 
 @cython.locals(plan=Tape, slot=cython.Py_ssize_t, ran=cython.int, met=cython.bint)
 cpdef bint run_walk(Walk found, list wanted) except -1

@@ -187,9 +187,7 @@ def run_here(nodes: list[Node]) -> None:
     try:
         if _verify and not _verifying:
             run_verified(nodes)
-        elif _counters.watched:
-            run_watched(nodes)
-        elif not run_alone(nodes):
+        elif _counters.watched or not run_alone(nodes):
             run_pending(nodes)
     except VerificationError:
         raise
@@ -267,19 +265,6 @@ def run_verified(nodes: list[Node]) -> None:
             unhold(root)
 
 
-def run_watched(nodes: list[Node]) -> None:
-    """Run what `evaluate` runs, by a walk, where it is recorded or profiled."""
-    if not nodes and register.oldest is None:
-        return
-    profiler = counters.profiler
-    span = None if profiler is None else profiler.begin_run()
-    try:
-        run_pending(nodes)
-    finally:
-        if span is not None:
-            profiler.end(span)
-
-
 def run_apart(wanted: list[Node], error: Exception) -> None:
     """Go on after a failure: run each pending value on its own, and raise what keeps one of `wanted` from running.
 
@@ -328,7 +313,20 @@ def run_alone(nodes: list[Node]) -> bool:
 
 
 def run_pending(nodes: list[Node]) -> None:
-    """Run what `evaluate` runs, whatever it is."""
+    """Run what `evaluate` runs, whatever it is; who profiles is told."""
+    profiler = _counters.profiler
+    if profiler is None or (not nodes and _register.oldest is None):
+        run_whole(nodes)
+        return
+    span = profiler.begin_run()
+    try:
+        run_whole(nodes)
+    finally:
+        profiler.end(span)
+
+
+def run_whole(nodes: list[Node]) -> None:
+    """Run what `evaluate` runs, by a walk, or by the reference."""
     if _reference:
         roots = pending_roots(nodes)
         if roots:
