@@ -16,12 +16,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from numloom.graph.node import Node
-from numloom.plan.group import MAX_OPS, MAX_OUTPUTS, Draft, choose_stored, group
+from numloom.plan.group import MAX_OUTPUTS, Draft, choose_stored, group
 from numloom.plan.lower import lower
 from numloom.plan.nearby import Nearby
 from numloom.plan.nested_refused import refused
 from numloom.plan.rewrites import rewritten
 from numloom.plan.step import Plan, Step
+
+
+SHARED = tuple([MAX_OUTPUTS << doublings for doublings in range(6, -1, -1)])
+"""Values of a kernel that are tried in turn, until no kernel has more outputs than it may."""
 
 
 def make_plan(
@@ -42,7 +46,7 @@ def make_plan(
     while True:
         choice = choose_stored(nodes, roots, short_rows, nearby, tables, cluster)
         # Nobody knows yet which values of a kernel are read by others: mostly few are.
-        for most in (MAX_OPS, MAX_OUTPUTS):
+        for most in SHARED:
             drafts = group(choice, most)
             wrong = refused(choice, drafts) if choice.nested else None
             if wrong:
