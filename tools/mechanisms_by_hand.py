@@ -222,7 +222,6 @@ WARM_UP = (
     Named("engine/unplanned.py", "LOADING", "nanoseconds of all work before the first plan of a process"),
     Named("engine/_unplanned.pyx", "DOTTED", "products up to which their sum has no plan"),
     Named("engine/_unplanned.pyx", "WAITING", "elements up to which planned work runs by loops meanwhile"),
-    Named("engine/evaluate.py", "WAITS", "runs by loops between two looks at whether the kernels are there"),
     Named("engine/link.py", "SOON", "work for which a kernel is waited for rather than interpreted"),
     Named(
         "engine/link.py",

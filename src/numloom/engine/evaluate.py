@@ -106,8 +106,6 @@ _staying = False
 _STEPS = 4
 _WRITES = 64
 """Pending writes, one after another, behind which the memory that they change is looked for."""
-WAITS = 16
-"""Runs without a plan, where that will do, between two looks at whether its kernels are compiled."""
 _reference = config.executor == "reference"
 _verify = config.verify
 _verifying = False
@@ -367,14 +365,13 @@ def run_walk(found: Walk, wanted: list[Node]) -> bool:
             plan = new_plan(found, pending_roots(wanted), device)
         _recent[slot] = plan
     if plan.waits and (_counters.recorder is None or not _counters.recorder.plans):
-        plan.waits -= 1
-        if not plan.waits:  # Python asks, so the walk must be done again.
-            plan.waits = 0 if is_compiled(plan) else WAITS
-            return False
         ran = 0 if host is not None and device is not host else small_work(found, wanted, device, True)
-        if ran:
-            return ran > 0
-        plan.waits = 0
+        if ran > 0:  # Python may run again, which is asked.
+            plan.waits = not is_compiled(plan)
+            return True
+        if ran < 0:
+            return False
+        plan.waits = False
     elif met and found.roots == 1:
         learn_direct(found.nodes, found.count, plan, 0 if host is None else last_regret())
         leave_to_plan()
@@ -449,7 +446,7 @@ def new_plan(found: Walk, roots: list[Node], device: Backend) -> Tape:
         profiler.end(span)
     assert plan is not None
     plan.first = found.first
-    plan.waits = 1 if device.interprets else 0
+    plan.waits = device.interprets
     full = len(plans) >= _PLANS_KEPT or _steps + len(plan.steps) > _STEPS_KEPT
     if load(_RESIZED).crowded(device) or full:
         _drop_half()

@@ -86,7 +86,7 @@ cdef class Tape:
     cdef public object replay
     cdef public Py_ssize_t held
     cdef public bint complains
-    cdef public int waits
+    cdef public bint waits
 
     @cython.locals(position=cython.Py_ssize_t, count=cython.Py_ssize_t)
     cpdef object launch_held(self)

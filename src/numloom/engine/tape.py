@@ -260,8 +260,8 @@ class Tape:
         How many steps wait for that now; -1 while each is launched at once, `BROKEN` if one that waited failed.
     complains : bool
         Whether a kernel of it may name a source location.
-    waits : int
-        Runs of small work without it, until it is asked again whether its kernels are compiled; 0: they are.
+    waits : bool
+        Whether small work runs without it, until its kernels are known to be compiled.
     """
 
     __slots__ = (
@@ -283,7 +283,7 @@ class Tape:
     replay: Any
     held: int
     complains: bool
-    waits: int
+    waits: bool
 
     def __init__(self, device: Any, steps: list[Any], places: int) -> None:
         self.device = device
@@ -294,8 +294,9 @@ class Tape:
         self.spare = self.replay = None
         self.first = self.second = 0
         self.drop = ()
-        self.runs = self.waits = 0
+        self.runs = 0
         self.held = -1
+        self.waits = False
         self.complains = False
 
     def launch_held(self) -> None:
