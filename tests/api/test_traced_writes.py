@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import numloom as nl
-from numloom.api.calling import traced_in_place
+from numloom.api.calling import replayed
 from numloom.device import registry
 
 WRITES = {
@@ -192,7 +192,7 @@ def test_settings_and_devices_change_between_calls() -> None:
 def test_what_looks_at_values_is_not_recalled() -> None:
     calls = []
 
-    @traced_in_place
+    @replayed(in_place=True)
     def doubled(target: Any, other: Any) -> None:
         calls.append(other)
         target[:] = float(other[0]) * 2
@@ -207,7 +207,7 @@ def test_what_looks_at_values_is_not_recalled() -> None:
 def test_what_follows_is_recalled() -> None:
     calls = []
 
-    @traced_in_place
+    @replayed(in_place=True)
     def moved(target: Any, other: Any, *, by: int) -> None:
         calls.append(by)
         target[nl.asarray(np.array([0, 2]))] = other[by : by + 2]

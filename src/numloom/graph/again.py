@@ -1,3 +1,4 @@
+# cython: boundscheck=False, wraparound=False
 """Recording again what was recorded for operands of the same signatures: the nodes are copied, nothing is decided anew.
 
 What a reduction, a product or another composed call becomes (which views, casts, operations and routines, over which
@@ -16,10 +17,10 @@ try:
 except ImportError:
     from numloom.base import uncompiled as cython
 
+from numloom.base.config import config
 from numloom.base.dtypes import ITEMSIZES
 from numloom.base.forking import anew
 from numloom.base.memo import Memo
-from numloom.graph.build import SPECIAL, how
 from numloom.graph.layout import Layout, extent_of
 from numloom.graph.node import (
     CAST,
@@ -42,12 +43,20 @@ from numloom.graph.node import (
     recorded_as1,
     recorded_as2,
     register,
+    scalar_as,
     signature_by,
     signature_of,
     tracing,
     viewed,
+    weak_code,
 )
 from numloom.graph.source_location import INSIDE, here
+
+if not cython.compiled:
+    address = id
+
+DENSE, VIEWED, SPECIAL = range(3)
+"""Kinds of operands: see `how`."""
 
 _register = register
 _KEPT = 1 << 13
@@ -56,6 +65,271 @@ _TRIES = 4
 _MADE = 1 << 14
 """Bytes of a value, made of what the host knows, that is kept."""
 _REPEATED = (OP, CAST, REDUCE, GATHER, UPDATE)
+
+
+class OperandSignature:
+    """All that counts of an operand.
+
+    Attributes
+    ----------
+    code, shape, strides
+        Its dtype and layout; of a Python number its weak code and None.
+    how : int
+        DENSE, VIEWED or SPECIAL: see `how`.
+    """
+
+    __slots__ = ("code", "how", "shape", "strides")
+
+    code: int
+    how: int
+    shape: tuple[int, ...] | None
+    strides: tuple[int, ...] | None
+
+    def __init__(self, x: Any) -> None:
+        if type(x) is Node:
+            node = x
+            self.code, self.shape, self.strides, self.how = node.code, node.shape, node.strides, how(node)
+        else:
+            self.code, self.shape, self.strides, self.how = weak_code(x), None, None, DENSE
+
+
+def how(node: Node) -> int:
+    """Tell views and special values from others, as far as this counts beside dtype, shape and strides.
+
+    Of special ones more counts: filled arrays and numbers may be computed at once, and a view's order counts where the
+    view is converted on the way.
+    """
+    kind = node.kind
+    if kind in (LEAF, OP) or kind > CAST:
+        return DENSE
+    if kind == VIEW:
+        return VIEWED
+    if kind == CAST and (node.storages or node.args[0].kind != VIEW):
+        return DENSE
+    return DENSE if kind == SCALAR else SPECIAL
+
+
+def fits(expected: OperandSignature, node: Node) -> bool:
+    """Return True if a value has this signature; equal layouts are mostly one object, and others do not fit."""
+    return (
+        expected.shape is node.shape
+        and expected.strides is node.strides
+        and expected.code == node.code
+        and expected.how == how(node)
+    )
+
+
+# ---------------------------------------------------------------- slots
+
+
+class Slot:
+    """An elementwise operation, cast, view or update that was recorded lately.
+
+    Attributes
+    ----------
+    what : object
+        The op definition, the dtype of a cast, `VIEW` or `UPDATE`.
+    operands : tuple of OperandSignature
+        The operands; none of a view and of an update, whose signature says it all.
+    casts : tuple of NodeSignature, or None
+        Signatures of what operands are converted to: casts, numbers, None if not at all; None if no operand is.
+    signature : NodeSignature
+        The node itself.
+    misses : int
+        How many times in a row something else was looked for here.
+    """
+
+    __slots__ = ("casts", "misses", "operands", "signature", "what")
+
+    what: Any
+    operands: tuple[OperandSignature, ...]
+    casts: tuple[NodeSignature | None, ...] | None
+    signature: NodeSignature
+    misses: int
+
+
+_SLOTS = 1 << 12
+PATIENCE = 8
+"""Misses before something else takes a slot: of more than there is room for, some is met again."""
+_PATIENCE = PATIENCE
+_slots: list[Any] = [None] * _SLOTS
+_VIEWS, _UPDATES = ("view",), ("update",)
+_verifying = config.verify
+"""Set if all is recorded in full, and compared with what would have been recalled."""
+
+
+def _set_verify(value: bool) -> None:
+    global _verifying
+    _verifying = value
+
+
+config.listen("verify", _set_verify)
+
+
+def recall(what: Any, given: tuple[Any, ...]) -> Node | None:
+    """Record an operation on values and Python numbers like earlier ones; None if it must be recorded in full."""
+    return None if _verifying else _recall(what, given)
+
+
+def _recall(what: Any, given: tuple[Any, ...]) -> Node | None:
+    """Do as `recall` does, also while all is done in full."""
+    found = cython.cast(Slot, _slots[_place(what, given)])
+    if found is None or found.what is not what:
+        return None
+    operands = found.operands
+    count = len(given)
+    if len(operands) != count:
+        return None
+    casts = found.casts
+    for at in range(count):
+        x = given[at]
+        expected = cython.cast(OperandSignature, operands[at])
+        if type(x) is Node:
+            # A number that is known is converted at once.
+            if not fits(expected, x) or (casts is not None and x.kind == SCALAR and casts[at] is not None):
+                return None
+        elif expected.shape is not None or expected.code != weak_code(x):
+            return None
+    found.misses = 0
+    if casts is None:
+        args = given
+    elif count == 2:
+        args = (_converted(casts[0], given[0]), _converted(casts[1], given[1]))
+    elif count == 1:
+        args = (_converted(casts[0], given[0]),)
+    else:
+        args = tuple([_converted(casts[at], given[at]) for at in range(count)])
+    for at in range(count):
+        cython.cast(Node, args[at]).readers += 1
+    return recorded_as(found.signature, args)
+
+
+def _converted(signature: NodeSignature | None, x: Any) -> Node:
+    """Convert an operand as one like it was."""
+    if signature is None:
+        return x  # type: ignore[no-any-return]
+    return scalar_as(x, signature.code) if signature.kind == SCALAR else recorded_as1(signature, x)
+
+
+def _place(what: Any, given: tuple[Any, ...]) -> int:
+    """Give the slot of an operation on operands like these."""
+    place = address(what) >> 4
+    for at in range(len(given)):
+        x = given[at]
+        if type(x) is Node:
+            node = cython.cast(Node, x)
+            place = 3 * place + (address(node.strides) >> 4) + 31 * node.code + 7 * node.size
+        else:
+            place = 3 * place + 1
+    return place & (_SLOTS - 1)
+
+
+def remember(what: Any, given: tuple[Any, ...], result: Node) -> None:
+    """Keep how an operation was recorded in full, if operands like these say it all."""
+    if (result.kind != OP and result.kind != CAST) or len(result.args) != len(given):
+        return
+    for x in given:
+        if type(x) is Node and how(x) == SPECIAL:
+            return
+    if _verifying:
+        _check(what, given, result)
+    place = _place(what, given)
+    if not _is_free(place):
+        return
+    casts: list[Any] = []
+    for x, arg in zip(given, result.args, strict=True):
+        if x is not arg and type(x) is Node and (arg.kind != CAST or arg.args[0] is not x):
+            return  # A number that is known was converted at once, which leaves no signature of the conversion.
+        casts.append(None if x is arg else signature_of(arg))
+    converted = any([signature is not None for signature in casts])
+    operands = tuple([OperandSignature(x) for x in given])
+    _keep(place, what, operands, tuple(casts) if converted else None, signature_of(result))
+
+
+def _check(what: Any, given: tuple[Any, ...], result: Node) -> None:
+    """Compare what would have been recalled with what was recorded in full."""
+    found = _recall(what, given)
+    if found is not None:
+        ours, theirs = ([_fields(signature_of(node)) for node in (*whole.args, whole)] for whole in (found, result))
+        if ours != theirs:
+            raise AssertionError(f"{result!r} would have been recorded as {found!r} for {given!r}")
+
+
+def _fields(signature: NodeSignature) -> tuple[Any, ...]:
+    """Give all that makes a signature."""
+    return signature.kind, signature.op_def, signature.code, signature.shape, signature.strides, signature.attr
+
+
+def _is_free(place: int) -> bool:
+    """Return True if what is in a slot may go, since nobody has asked for it; else that is counted."""
+    found = cython.cast(Slot, _slots[place])
+    if found is None or found.misses >= _PATIENCE:
+        return True
+    found.misses += 1
+    return False
+
+
+def _keep(place: int, what: Any, operands: tuple[Any, ...], casts: Any, signature: NodeSignature) -> None:
+    """Fill a slot."""
+    made = Slot.__new__(Slot)
+    made.what = what
+    made.operands = operands
+    made.casts = casts
+    made.signature = signature
+    made.misses = 0
+    _slots[place] = made
+
+
+def known_view(code: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> NodeSignature | None:
+    """Find the signature of a view through a layout."""
+    found = cython.cast(Slot, _slots[_place_of_layout(code, shape, strides)])
+    if found is None or found.what is not _VIEWS:
+        return None
+    signature = found.signature
+    if signature.shape is not shape or signature.strides is not strides or signature.code != code:
+        return None
+    found.misses = 0
+    return signature
+
+
+def keep_view(signature: NodeSignature) -> None:
+    """Keep the signature of a view."""
+    place = _place_of_layout(signature.code, signature.shape, signature.strides)
+    if _is_free(place):
+        _keep(place, _VIEWS, (), None, signature)
+
+
+def known_update(
+    base: Node, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], code: int
+) -> NodeSignature | None:
+    """Find the signature of a write to a part of a value; then the same was written to a value like it before."""
+    found = cython.cast(Slot, _slots[_place_of_layout(offset, shape, strides)])
+    if found is None or found.what is not _UPDATES:
+        return None
+    signature = found.signature
+    if signature.shape is not base.shape or signature.strides is not base.strides or signature.code != base.code:
+        return None
+    known = signature.attr
+    if known[1] is not shape or known[2] is not strides or known[0] != offset or known[3] != code:
+        return None
+    found.misses = 0
+    return signature
+
+
+def keep_update(signature: NodeSignature) -> None:
+    """Keep the signature of an update."""
+    offset, shape, strides, _ = signature.attr
+    place = _place_of_layout(offset, shape, strides)
+    if _is_free(place):
+        _keep(place, _UPDATES, (), None, signature)
+
+
+def _place_of_layout(number: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    """Give the slot of a layout and a number."""
+    return ((address(shape) >> 4) + (address(strides) >> 3) + number) & (_SLOTS - 1)
+
+
+# ---------------------------------------------------------------- traces
 
 
 class Instruction:
@@ -97,23 +371,6 @@ class Instruction:
         self.call = call
 
 
-class OperandSignature:
-    """What counts of an operand: dtype code, shape and order, and whether it is a view."""
-
-    __slots__ = ("code", "seen", "shape", "strides")
-
-    code: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    seen: bool
-
-    def __init__(self, node: Node) -> None:
-        self.code = node.code
-        self.shape = node.shape
-        self.strides = node.strides
-        self.seen = node.kind == VIEW
-
-
 class RecordedTrace:
     """What one call recorded, for one signature of its operands and its arguments.
 
@@ -121,8 +378,8 @@ class RecordedTrace:
     ----------
     given : object
         The call's other arguments.
-    signatures, first : list of OperandSignature, OperandSignature
-        Of its operands, and of the first one.
+    signatures : list of OperandSignature
+        Its operands; not the blocks that a draw takes, which stand behind them.
     shared : object
         How operands share memory, see `sharing`.
     instructions : list of Instruction
@@ -135,10 +392,9 @@ class RecordedTrace:
         Of several results, their numbers; -1 of one that is a view of an operand.
     """
 
-    __slots__ = ("ending", "first", "given", "instructions", "results", "shared", "signatures", "straight")
+    __slots__ = ("ending", "given", "instructions", "results", "shared", "signatures", "straight")
 
     given: Any
-    first: OperandSignature | None
     signatures: list[OperandSignature]
     shared: Any
     instructions: list[Instruction]
@@ -153,16 +409,16 @@ class RecordedTrace:
         instructions: list[Instruction],
         ending: Any,
         results: tuple[int, ...] | None,
+        blocks: int = 0,
     ) -> None:
         self.given = given
         self.results = results
         self.signatures = [OperandSignature(node) for node in operands]
-        self.first = self.signatures[0] if operands else None
         self.shared = sharing(operands)
         self.instructions = instructions
         self.ending = ending
         self.straight = bool(instructions) and results is None
-        behind = len(operands) - 1
+        behind = len(operands) + blocks - 1
         for place, instruction in enumerate(instructions):
             simple = (
                 instruction.signature is not None
@@ -209,28 +465,6 @@ def find(traces: RecordedTraces, given: Any, operands: list[Node]) -> RecordedTr
             return None
         traces.last = recorded
     return recorded
-
-
-def replay_one(traces: RecordedTraces, given: Any, operand: Node) -> Node | None:
-    """What the trace used last records, if it is the one of a call of one operand and straight."""
-    recorded = traces.last
-    if _off or recorded is None or recorded.given is not given or not recorded.straight or LEAF < operand.kind < VIEW:
-        return None
-    if operand.tree:
-        return None
-    expected = recorded.first
-    assert expected is not None
-    if (
-        expected.shape is not operand.shape
-        or expected.strides is not operand.strides
-        or expected.code != operand.code
-        or expected.seen != (operand.kind == VIEW)
-        or len(recorded.signatures) != 1
-    ):
-        return None
-    for instruction in recorded.instructions:
-        operand = recorded_as1(cython.cast(Instruction, instruction).signature, operand)
-    return operand
 
 
 def replay(recorded: RecordedTrace, operands: list[Node]) -> Node:
@@ -364,17 +598,13 @@ def sharing(operands: list[Node]) -> Any:
 
 def _fits(recorded: RecordedTrace, given: Any, operands: list[Node]) -> bool:
     """Whether a recorded trace is that of a call."""
-    if recorded.given is not given or len(recorded.signatures) != len(operands):
+    if len(recorded.signatures) != len(operands):
         return False
     for place, node in enumerate(operands):
-        expected = recorded.signatures[place]
-        if (
-            expected.shape is not node.shape
-            or expected.strides is not node.strides
-            or expected.code != node.code
-            or expected.seen != (node.kind == VIEW)
-        ):
+        if not fits(recorded.signatures[place], node):
             return False
+    if recorded.given is not given and recorded.given != given:
+        return False
     if len(operands) == 1:
         return True
     shared = sharing(operands)
@@ -388,7 +618,7 @@ def _key(given: Any, operands: list[Node]) -> Any:
         key.append(node.code)
         key.append(node.shape)
         key.append(node.strides)
-        key.append(node.kind == VIEW)
+        key.append(how(node))
     if len(operands) > 1:
         key.append(sharing(operands))
     return tuple(key)
@@ -583,6 +813,19 @@ def learn(traces: RecordedTraces, recorder: TraceRecorder, given: Any, result: A
     traces.known.keep(recorder.key, found)
 
 
+def learn_draw(traces: RecordedTraces, recorder: TraceRecorder, given: Any, result: Node, taken: list[Any]) -> None:
+    """Keep what a draw did, if the blocks of random bits that it took lead to its result."""
+    operands = recorder.operands = [node for _, *nodes in taken for node in nodes]
+    number = -1 if recorder.lost else recorder.number(result)
+    if not operands or number < len(operands):
+        return
+    instructions, _ = recorder.needed([number])
+    if {arg for instruction in instructions for arg in _args(instruction)}.issuperset(range(len(operands))):
+        traces.met.entries.pop(recorder.key, None)
+        counts = [count for count, *_ in taken]
+        traces.known.keep(recorder.key, RecordedTrace(given, [], instructions, counts, None, len(operands)))
+
+
 def _forget_traces() -> None:
     """In a child process the threads are not there that learn."""
     _traces.clear()
@@ -656,6 +899,7 @@ def _extent(node: Node) -> tuple[int, int]:
 
 
 __all__ = [
+    "PATIENCE",
     "RecordedTrace",
     "RecordedTraces",
     "TraceRecorder",
@@ -666,10 +910,10 @@ __all__ = [
     "find",
     "in_full",
     "learn",
+    "learn_draw",
     "learning",
     "lose",
     "made",
     "replay",
-    "replay_one",
     "start",
 ]
