@@ -6,7 +6,7 @@ from numloom.device.registry cimport current
 from numloom.engine._few cimport run_few
 from numloom.graph.build cimport cast, elementwise, scalar, unary
 from numloom.graph.node cimport Node
-from numloom.graph.again cimport RecordedTrace, RecordedTraces, find, replay
+from numloom.graph.again cimport RecordedTrace, RecordedTraces, find, replay, replay_straight
 
 
 cdef int BOOL, F64
@@ -65,7 +65,7 @@ cdef object _all_noted(tuple args, dict options, list arrays)
 cpdef object _called(Replayed function, tuple args, dict options)
 @cython.locals(device=object)
 cdef RecordedTraces _traces_here(Replayed function)
-@cython.locals(operands=list, recorded=RecordedTrace, traces=RecordedTraces, array=ndarray, node=Node)
+@cython.locals(operands=list, recorded=RecordedTrace, traces=RecordedTraces, array=ndarray, node=Node, at=cython.Py_ssize_t)
 cdef object _recalled(Replayed function, object given, tuple arrays, tuple args, dict options)
 @cython.locals(storage=Storage, arrays=list, operands=list, value=Node, array=ndarray, recorded=RecordedTrace, traces=RecordedTraces)
 cpdef object _rewritten(Replayed function, tuple args, dict options)
@@ -73,11 +73,11 @@ cpdef object _rewritten(Replayed function, tuple args, dict options)
 cpdef object frozen(object given, int depth=*)
 
 cpdef object recalled(Replayed function, object given, tuple arrays)
-@cython.locals(keep=cython.bint)
+@cython.locals(keep=cython.bint, node=Node)
 cpdef object reduced(Replayed function, object array, object axis, object keepdims)
 cpdef object matrix_product(Replayed function, object x, object y)
 @cython.locals(ending=Ending, node=Node)
-cpdef object _result(RecordedTrace recorded, list operands, tuple arrays, bint at_once=*)
+cpdef object _result(RecordedTrace recorded, list operands, tuple arrays, bint at_once)
 @cython.locals(ending=Ending, node=Node, number=cython.Py_ssize_t, results=list)
 cdef object _results(RecordedTrace recorded, list operands, tuple arrays)
 @cython.locals(array=ndarray, result=ndarray)

@@ -37,6 +37,7 @@ from numloom.graph.again import (
     learn_draw,
     learning,
     replay,
+    replay_straight,
 )
 from numloom.graph.build import cast, elementwise, one_tuple, scalar, unary
 from numloom.graph.node import Node
@@ -200,7 +201,8 @@ class Replayed:
     general : callable
         The call in full: ``general(given, *arrays)``, or any call where arguments are noted.
     at_once : bool
-        Set if a result of few elements runs as soon as it is recorded.
+        Set of reductions and products: a result of few elements runs as soon as it is recorded, no trace keeps a value
+        in memory, and the device does not count.
     device, traces : Device, RecordedTraces
         The device of the last call, and traces of calls there: where waiting costs, other things are recorded.
     elsewhere : dict
@@ -278,7 +280,15 @@ def reduced(function: Replayed, array: Any, axis: Any, keepdims: Any) -> Any:
     given = (_KEPT, axis) if keep else axis
     if type(array) is not ndarray or not _is_plain(axis):
         return function.general(given, array)
-    return _recalled(function, given, (array,), (), None)
+    node = None if _verify else replay_straight(function.traces, given, node_of(array))
+    if node is None:
+        return _recalled(function, given, (array,), (), None)
+    if cython.compiled:
+        run_few(node)
+    result = wrap(node)
+    if storage_of(array).pins:
+        after_record(node, now=True)
+    return result
 
 
 def over_axes(reduction: Callable[..., Any]) -> Replayed:
@@ -347,7 +357,9 @@ def _all_noted(args: tuple[Any, ...], options: dict[str, Any], arrays: list[Any]
 
 
 def _traces_here(function: Replayed) -> RecordedTraces:
-    """Give the traces of the device that is in use now."""
+    """Give the traces of the device that is in use now; what may run at once is recorded alike on all."""
+    if function.at_once:
+        return function.traces
     device = current()
     if device is not function.device:
         function.traces = function.elsewhere.setdefault(device, RecordedTraces())
@@ -359,11 +371,11 @@ def _recalled(
     function: Replayed, given: Any, arrays: tuple[Any, ...], args: tuple[Any, ...], options: dict[str, Any] | None
 ) -> Any:
     """Call a function by its trace, or in full: with its arguments, or (no `options`) with what was noted of them."""
-    operands: list[Any] = []
+    operands: list[Any] = [None] * len(arrays)
     asked = given
-    for array in arrays:
-        node = node_of(array)
-        operands.append(node)
+    for at in range(len(arrays)):
+        array = cython.cast(ndarray, arrays[at])
+        node = operands[at] = node_of(array)
         if array._strides is not node.strides and array._strides != node.strides:
             asked = (_LIES, asked, array._strides)  # A part that is read as a value of its own.
     traces = _traces_here(function)
@@ -376,7 +388,7 @@ def _recalled(
         call = partial(function.general, *args, **options)
     if recorded is not None:
         return beside(call, partial(_result, recorded, operands, arrays, function.at_once))
-    recorder = begin(traces, asked, operands, True)
+    recorder = begin(traces, asked, operands, not function.at_once)
     return call() if recorder is None else _learned(traces, recorder, asked, arrays, call)
 
 
@@ -537,7 +549,7 @@ def noted(values: Any, arrays: list[Any], depth: int = 0) -> Any:
     return tuple(notes)
 
 
-def _result(recorded: Any, operands: list[Node], arrays: tuple[Any, ...], at_once: bool = False) -> Any:
+def _result(recorded: Any, operands: list[Node], arrays: tuple[Any, ...], at_once: bool) -> Any:
     """Make the array, or the arrays, of a recorded trace."""
     ending = recorded.ending
     if recorded.results is not None:

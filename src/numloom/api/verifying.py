@@ -109,7 +109,7 @@ def tried(
         if find(traces, given, operands) is recorded:
             want = _in_full(full, others)
             if want is not None:
-                compare(again(recorded, operands, tuple(others)), want)
+                compare(again(recorded, operands, tuple(others), False), want)
 
 
 def tried_write(

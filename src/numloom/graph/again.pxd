@@ -28,13 +28,15 @@ cdef class OperandSignature:
     cdef readonly int how
     cdef readonly tuple shape
     cdef readonly tuple strides
+    cdef readonly NodeSignature cast
 
 
 @cython.final
 cdef class Slot:
     cdef object what
-    cdef tuple operands
-    cdef tuple casts
+    cdef OperandSignature first
+    cdef OperandSignature second
+    cdef tuple rest
     cdef NodeSignature signature
     cdef Py_ssize_t misses
 
@@ -42,18 +44,23 @@ cdef class Slot:
 @cython.locals(kind=cython.int, arg=Node)
 cpdef int how(Node node) noexcept
 cdef bint fits(OperandSignature expected, Node node) noexcept
-cpdef Node recall(object what, tuple given)
-@cython.locals(found=Slot, operands=tuple, casts=tuple, args=tuple, expected=OperandSignature, at=cython.Py_ssize_t, count=cython.Py_ssize_t)
-cdef Node _recall(object what, tuple given)
-cdef Node _converted(NodeSignature signature, object x)
-@cython.locals(place=cython.Py_ssize_t, at=cython.Py_ssize_t, node=Node)
-cdef Py_ssize_t _place(object what, tuple given) noexcept
-@cython.locals(place=cython.Py_ssize_t, casts=list, arg=Node)
+@cython.locals(found=Slot, a=Node, b=Node)
+cpdef Node recall(object what, object x, object y, tuple rest)
+@cython.locals(at=cython.Py_ssize_t, args=list, node=Node)
+cdef Node _recall_any(Slot found, object x, object y, tuple rest)
+@cython.locals(node=Node)
+cdef bint _meets(OperandSignature expected, object x) except -1
+cdef Node _converted(OperandSignature expected, object x)
+@cython.locals(place=cython.Py_ssize_t, at=cython.Py_ssize_t)
+cdef Py_ssize_t _place(object what, object x, object y, tuple rest) noexcept
+@cython.locals(node=Node)
+cdef Py_ssize_t _trait(object x) noexcept
+@cython.locals(place=cython.Py_ssize_t, operands=list, expected=OperandSignature, arg=Node)
 cpdef object remember(object what, tuple given, Node result)
 @cython.locals(found=Slot)
 cdef bint _is_free(Py_ssize_t place) noexcept
 @cython.locals(made=Slot)
-cdef object _keep(Py_ssize_t place, object what, tuple operands, object casts, NodeSignature signature)
+cdef object _keep(Py_ssize_t place, object what, list operands, NodeSignature signature)
 @cython.locals(found=Slot, signature=NodeSignature)
 cpdef NodeSignature known_view(int code, tuple shape, tuple strides)
 @cython.locals(place=cython.Py_ssize_t)
@@ -95,6 +102,8 @@ cdef class RecordedTraces:
 
 @cython.locals(recorded=RecordedTrace)
 cpdef RecordedTrace find(RecordedTraces traces, object given, list operands)
+@cython.locals(recorded=RecordedTrace)
+cpdef Node replay_straight(RecordedTraces traces, object given, Node operand)
 @cython.locals(values=list, args=list, node=Node, instruction=Instruction, signature=NodeSignature, place=cython.Py_ssize_t, offset=cython.Py_ssize_t, op_def=object)
 cpdef Node replay(RecordedTrace recorded, list operands)
 @cython.locals(alone=cython.bint, node=Node, base=Node)

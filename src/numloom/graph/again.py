@@ -76,16 +76,20 @@ class OperandSignature:
         Its dtype and layout; of a Python number its weak code and None.
     how : int
         DENSE, VIEWED or SPECIAL: see `how`.
+    cast : NodeSignature or None
+        Of a slot's operand, the signature of the cast or the number that it becomes.
     """
 
-    __slots__ = ("code", "how", "shape", "strides")
+    __slots__ = ("cast", "code", "how", "shape", "strides")
 
+    cast: NodeSignature | None
     code: int
     how: int
     shape: tuple[int, ...] | None
     strides: tuple[int, ...] | None
 
     def __init__(self, x: Any) -> None:
+        self.cast = None
         if type(x) is Node:
             node = x
             self.code, self.shape, self.strides, self.how = node.code, node.shape, node.strides, how(node)
@@ -128,22 +132,21 @@ class Slot:
     Attributes
     ----------
     what : object
-        The op definition, the dtype of a cast, `VIEW` or `UPDATE`.
-    operands : tuple of OperandSignature
+        The op definition, the dtype of a cast, or what stands for views and updates.
+    first, second, rest : OperandSignature or None, tuple of OperandSignature
         The operands; none of a view and of an update, whose signature says it all.
-    casts : tuple of NodeSignature, or None
-        Signatures of what operands are converted to: casts, numbers, None if not at all; None if no operand is.
     signature : NodeSignature
         The node itself.
     misses : int
         How many times in a row something else was looked for here.
     """
 
-    __slots__ = ("casts", "misses", "operands", "signature", "what")
+    __slots__ = ("first", "misses", "rest", "second", "signature", "what")
 
     what: Any
-    operands: tuple[OperandSignature, ...]
-    casts: tuple[NodeSignature | None, ...] | None
+    first: OperandSignature | None
+    second: OperandSignature | None
+    rest: tuple[OperandSignature, ...]
     signature: NodeSignature
     misses: int
 
@@ -166,62 +169,107 @@ def _set_verify(value: bool) -> None:
 config.listen("verify", _set_verify)
 
 
-def recall(what: Any, given: tuple[Any, ...]) -> Node | None:
-    """Record an operation on values and Python numbers like earlier ones; None if it must be recorded in full."""
-    return None if _verifying else _recall(what, given)
+def recall(what: Any, x: Any, y: Any, rest: tuple[Any, ...]) -> Node | None:
+    """Record an operation on values and Python numbers (None: there is no second) like an earlier one.
 
-
-def _recall(what: Any, given: tuple[Any, ...]) -> Node | None:
-    """Do as `recall` does, also while all is done in full."""
-    found = cython.cast(Slot, _slots[_place(what, given)])
+    Returns None if it must be recorded in full, as all is under `config.verify`.
+    """
+    if _verifying:
+        return None
+    found = cython.cast(Slot, _slots[_place(what, x, y, rest)])
     if found is None or found.what is not what:
         return None
-    operands = found.operands
-    count = len(given)
-    if len(operands) != count:
+    if type(x) is not Node or rest or (y is not None and type(y) is not Node):
+        return _recall_any(found, x, y, rest)
+    # As `_recall_any` does of one or two values, which most operations have: without a call for each.
+    a = cython.cast(Node, x)
+    if (
+        found.first.shape is not a.shape
+        or found.first.strides is not a.strides
+        or found.first.code != a.code
+        or found.first.how != how(a)
+        or (found.first.cast is not None and a.kind == SCALAR)
+    ):
         return None
-    casts = found.casts
-    for at in range(count):
-        x = given[at]
-        expected = cython.cast(OperandSignature, operands[at])
-        if type(x) is Node:
-            # A number that is known is converted at once.
-            if not fits(expected, x) or (casts is not None and x.kind == SCALAR and casts[at] is not None):
-                return None
-        elif expected.shape is not None or expected.code != weak_code(x):
+    if y is None:
+        if found.second is not None:
+            return None
+        found.misses = 0
+        if found.first.cast is not None:
+            a = recorded_as1(found.first.cast, a)
+        return recorded_as1(found.signature, a)
+    b = cython.cast(Node, y)
+    if (
+        found.second is None
+        or found.second.shape is not b.shape
+        or found.second.strides is not b.strides
+        or found.second.code != b.code
+        or found.second.how != how(b)
+        or (found.second.cast is not None and b.kind == SCALAR)
+        or found.rest
+    ):
+        return None
+    found.misses = 0
+    if found.first.cast is not None:
+        a = recorded_as1(found.first.cast, a)
+    if found.second.cast is not None:
+        b = recorded_as1(found.second.cast, b)
+    return recorded_as2(found.signature, a, b)
+
+
+def _recall_any(found: Slot, x: Any, y: Any, rest: tuple[Any, ...]) -> Node | None:
+    """Record an operation like this one, if operands are like its own."""
+    if not _meets(found.first, x) or not _meets(found.second, y) or len(found.rest) != len(rest):
+        return None
+    for at in range(len(rest)):
+        if not _meets(found.rest[at], rest[at]):
             return None
     found.misses = 0
-    if casts is None:
-        args = given
-    elif count == 2:
-        args = (_converted(casts[0], given[0]), _converted(casts[1], given[1]))
-    elif count == 1:
-        args = (_converted(casts[0], given[0]),)
-    else:
-        args = tuple([_converted(casts[at], given[at]) for at in range(count)])
-    for at in range(count):
-        cython.cast(Node, args[at]).readers += 1
-    return recorded_as(found.signature, args)
+    if y is None:
+        return recorded_as1(found.signature, _converted(found.first, x))
+    if not rest:
+        return recorded_as2(found.signature, _converted(found.first, x), _converted(found.second, y))
+    args = [_converted(found.first, x), _converted(found.second, y)]
+    for at in range(len(rest)):
+        args.append(_converted(found.rest[at], rest[at]))
+    for node in args:
+        node.readers += 1
+    return recorded_as(found.signature, tuple(args))
 
 
-def _converted(signature: NodeSignature | None, x: Any) -> Node:
+def _meets(expected: OperandSignature | None, x: Any) -> bool:
+    """Return True if an operand is as it was; a number that is known is no such, where it is converted at once."""
+    if type(x) is Node:
+        node = cython.cast(Node, x)
+        return expected is not None and fits(expected, node) and (expected.cast is None or node.kind != SCALAR)
+    if x is None or expected is None:
+        return x is None and expected is None
+    return expected.shape is None and expected.code == weak_code(x)
+
+
+def _converted(expected: OperandSignature, x: Any) -> Node:
     """Convert an operand as one like it was."""
-    if signature is None:
-        return x  # type: ignore[no-any-return]
-    return scalar_as(x, signature.code) if signature.kind == SCALAR else recorded_as1(signature, x)
+    if expected.cast is None:
+        return cython.cast(Node, x)  # type: ignore[no-any-return]
+    if type(x) is Node:
+        return recorded_as1(expected.cast, cython.cast(Node, x))
+    return scalar_as(x, expected.cast.code)
 
 
-def _place(what: Any, given: tuple[Any, ...]) -> int:
+def _place(what: Any, x: Any, y: Any, rest: tuple[Any, ...]) -> int:
     """Give the slot of an operation on operands like these."""
-    place = address(what) >> 4
-    for at in range(len(given)):
-        x = given[at]
-        if type(x) is Node:
-            node = cython.cast(Node, x)
-            place = 3 * place + (address(node.strides) >> 4) + 31 * node.code + 7 * node.size
-        else:
-            place = 3 * place + 1
+    place = (address(what) >> 4) + _trait(x) + 3 * _trait(y)
+    for at in range(len(rest)):
+        place = 3 * place + _trait(rest[at])
     return place & (_SLOTS - 1)
+
+
+def _trait(x: Any) -> int:
+    """Give a number that values of one form have."""
+    if type(x) is Node:
+        node = cython.cast(Node, x)
+        return (address(node.strides) >> 4) + 31 * node.code + 7 * node.size
+    return 1
 
 
 def remember(what: Any, given: tuple[Any, ...], result: Node) -> None:
@@ -231,24 +279,31 @@ def remember(what: Any, given: tuple[Any, ...], result: Node) -> None:
     for x in given:
         if type(x) is Node and how(x) == SPECIAL:
             return
+    x, y = given[0], given[1] if len(given) > 1 else None
     if _verifying:
         _check(what, given, result)
-    place = _place(what, given)
+    place = _place(what, x, y, given[2:])
     if not _is_free(place):
         return
-    casts: list[Any] = []
+    operands: list[Any] = []
     for x, arg in zip(given, result.args, strict=True):
         if x is not arg and type(x) is Node and (arg.kind != CAST or arg.args[0] is not x):
             return  # A number that is known was converted at once, which leaves no signature of the conversion.
-        casts.append(None if x is arg else signature_of(arg))
-    converted = any([signature is not None for signature in casts])
-    operands = tuple([OperandSignature(x) for x in given])
-    _keep(place, what, operands, tuple(casts) if converted else None, signature_of(result))
+        expected = OperandSignature(x)
+        if x is not arg:
+            expected.cast = signature_of(arg)
+        operands.append(expected)
+    _keep(place, what, operands, signature_of(result))
 
 
 def _check(what: Any, given: tuple[Any, ...], result: Node) -> None:
     """Compare what would have been recalled with what was recorded in full."""
-    found = _recall(what, given)
+    global _verifying
+    _verifying = False
+    try:
+        found = recall(what, given[0], given[1] if len(given) > 1 else None, given[2:])
+    finally:
+        _verifying = True
     if found is not None:
         ours, theirs = ([_fields(signature_of(node)) for node in (*whole.args, whole)] for whole in (found, result))
         if ours != theirs:
@@ -269,12 +324,13 @@ def _is_free(place: int) -> bool:
     return False
 
 
-def _keep(place: int, what: Any, operands: tuple[Any, ...], casts: Any, signature: NodeSignature) -> None:
+def _keep(place: int, what: Any, operands: list[Any], signature: NodeSignature) -> None:
     """Fill a slot."""
     made = Slot.__new__(Slot)
     made.what = what
-    made.operands = operands
-    made.casts = casts
+    made.first = operands[0] if operands else None
+    made.second = operands[1] if len(operands) > 1 else None
+    made.rest = tuple(operands[2:])
     made.signature = signature
     made.misses = 0
     _slots[place] = made
@@ -296,7 +352,7 @@ def keep_view(signature: NodeSignature) -> None:
     """Keep the signature of a view."""
     place = _place_of_layout(signature.code, signature.shape, signature.strides)
     if _is_free(place):
-        _keep(place, _VIEWS, (), None, signature)
+        _keep(place, _VIEWS, [], signature)
 
 
 def known_update(
@@ -321,7 +377,7 @@ def keep_update(signature: NodeSignature) -> None:
     offset, shape, strides, _ = signature.attr
     place = _place_of_layout(offset, shape, strides)
     if _is_free(place):
-        _keep(place, _UPDATES, (), None, signature)
+        _keep(place, _UPDATES, [], signature)
 
 
 def _place_of_layout(number: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
@@ -467,8 +523,22 @@ def find(traces: RecordedTraces, given: Any, operands: list[Node]) -> RecordedTr
     return recorded
 
 
+def replay_straight(traces: RecordedTraces, given: Any, operand: Node) -> Node | None:
+    """Do as `find` and `replay` do for one operand, without a list, if the trace was used last and is straight."""
+    recorded = traces.last
+    if _off or recorded is None or not recorded.straight or operand.tree or LEAF < operand.kind < VIEW:
+        return None
+    if recorded.given is not given and recorded.given != given:
+        return None
+    if len(recorded.signatures) != 1 or not fits(recorded.signatures[0], operand):
+        return None
+    for instruction in recorded.instructions:
+        operand = recorded_as1(cython.cast(Instruction, instruction).signature, operand)
+    return operand
+
+
 def replay(recorded: RecordedTrace, operands: list[Node]) -> Node:
-    """Record a recorded trace for its operands, a list that grows by its values; the result."""
+    """Record a trace for its operands, a list that grows by its values; give the result."""
     if recorded.straight:
         node = operands[0]
         for instruction in recorded.instructions:

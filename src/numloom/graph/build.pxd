@@ -14,22 +14,25 @@ cdef Memo _pairs
 cdef Memo _reduced
 cdef dict _loops
 cdef Memo _orders
-cdef tuple _sizes
+cdef tuple _sizes, _dtypes
 cdef int C64, C128, I64
 cdef int _NONE
+cdef tuple _NO_MORE
 
 
 cdef int CAST, FILL, GATHER, IOTA, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW
 
 @cython.locals(table=list)
 cpdef tuple binary_rule(object op_def, int a, int b)
-@cython.locals(result=Node, given=tuple)
+@cython.locals(result=Node)
 cpdef Node cast(Node node, int code)
+@cython.locals(result=Node)
 cpdef Node unary(object op_def, object x)
+@cython.locals(result=Node)
 cpdef Node binary(object op_def, object x, object y)
 @cython.locals(given=tuple, result=Node)
 cpdef Node elementwise(object op_def, object operands)
-@cython.locals(position=cython.Py_ssize_t, nodes=list, asked=tuple, codes=tuple)
+@cython.locals(position=cython.Py_ssize_t, nodes=list, asked=tuple, codes=tuple, result=Node)
 cdef Node _in_full(object op_def, tuple operands)
 @cython.locals(shape=tuple, strides=tuple, size=cython.Py_ssize_t, found=tuple, key=tuple)
 cdef Node _binary_loop(object op_def, Node a, Node b, int out)

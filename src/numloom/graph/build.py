@@ -63,6 +63,7 @@ from numloom.graph.node import (
 from numloom.graph.source_location import INSIDE, OUT_OF_BOUNDS, Complaint, here
 from numloom.ops.elementwise import resolve
 
+_NO_MORE: tuple[Any, ...] = ()
 _NONE = 31
 """Stands for the code of a second operand where there is none."""
 WEAK_TYPES = {WEAK_INT: int, WEAK_FLOAT: float, WEAK_COMPLEX: complex}
@@ -71,6 +72,7 @@ _rules: dict[Any, list[Any]] = {}
 """For each op definition a table of loops, by 32 * code of the first operand + code of the second (31: none)."""
 
 _sizes = ITEMSIZES
+_dtypes = tuple(DTYPES)
 _tuples = Memo()
 """The one object of equal shapes or strides."""
 _order = Memo()
@@ -175,23 +177,24 @@ def cast(node: Node, code: int) -> Node:
         return new_number(host_cast(node.attr, node.code, code), code)
     if node.kind == FILL:
         return full(host_cast(node.attr, node.code, code), code, node.shape, _scaled(node, code))
-    given = (node,)
-    result = recall(DTYPES[code], given)
+    result = recall(_dtypes[code], node, None, _NO_MORE)
     if result is None:
         count_recorded()
-        result = new_node(CAST, None, given, code, node.shape, _result_strides1(node, code), node.size, None)
-        remember(DTYPES[code], given, result)
+        result = new_node(CAST, None, (node,), code, node.shape, _result_strides1(node, code), node.size, None)
+        remember(_dtypes[code], (node,), result)
     return result
 
 
 def unary(op_def: Any, x: Any) -> Node:
     """Record an elementwise operation on one value."""
-    return elementwise(op_def, (x,))
+    result = recall(op_def, x, None, _NO_MORE)
+    return _in_full(op_def, (x,)) if result is None else result
 
 
 def binary(op_def: Any, x: Any, y: Any) -> Node:
     """Record an elementwise operation on two values, one of which may be a Python number."""
-    return elementwise(op_def, (x, y))
+    result = recall(op_def, x, y, _NO_MORE)
+    return _in_full(op_def, (x, y)) if result is None else result
 
 
 def elementwise(op_def: Any, operands: Sequence[Any]) -> Node:
@@ -205,15 +208,12 @@ def elementwise(op_def: Any, operands: Sequence[Any]) -> Node:
         If NumPy has no loop for these dtypes.
     """
     given = operands if type(operands) is tuple else tuple(operands)
-    result = recall(op_def, given)
-    if result is None:
-        result = _in_full(op_def, given)
-        remember(op_def, given, result)
-    return result
+    result = recall(op_def, given[0], given[1] if len(given) > 1 else None, given[2:])
+    return _in_full(op_def, given) if result is None else result
 
 
 def _in_full(op_def: Any, operands: tuple[Any, ...]) -> Node:
-    """Record an elementwise operation by NumPy's rules alone."""
+    """Record an elementwise operation by NumPy's rules, and remember that."""
     asked = tuple([cython.cast(Node, x).code if type(x) is Node else weak_code(x) for x in operands])
     codes = _loops.get((op_def, asked))
     if codes is None:
@@ -221,7 +221,9 @@ def _in_full(op_def: Any, operands: tuple[Any, ...]) -> Node:
     nodes = []
     for position, x in enumerate(operands):
         nodes.append(cast(x, codes[position]) if type(x) is Node else scalar_as(x, codes[position]))
-    return loop(op_def, nodes, codes[len(nodes)])
+    result = loop(op_def, nodes, codes[len(nodes)])
+    remember(op_def, operands, result)
+    return result
 
 
 def loop(op_def: Any, nodes: Sequence[Node], out: int) -> Node:
