@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, wraps
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from numloom.graph.again import (
 from numloom.graph.build import cast, elementwise, one_tuple, scalar, unary
 from numloom.graph.node import Node
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 _SAME_KIND, _ANY = "same_kind", "K"
 _NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]
 _ARRAY = object()
@@ -310,6 +311,10 @@ def matrix_product(function: Replayed, x: Any, y: Any) -> Any:
     return _recalled(function, None, (x, y), (), None)
 
 
+@overload
+def replayed(function: Function, *, in_place: bool = False, draws: bool = False) -> Function: ...
+@overload
+def replayed(*, in_place: bool = False, draws: bool = False) -> Callable[[Function], Function]: ...
 def replayed(function: Any = None, *, in_place: bool = False, draws: bool = False) -> Any:
     """Have calls with arrays of ours and plain things recorded again by their traces; for use as a decorator.
 
@@ -338,6 +343,11 @@ def replayed(function: Any = None, *, in_place: bool = False, draws: bool = Fals
         return entered(*args, **options) if result is NotImplemented else result
 
     return call
+
+
+def drawn(method: Function) -> Function:
+    """Have a method that draws replayed."""
+    return replayed(method, draws=True)
 
 
 def _called(function: Replayed, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -704,6 +714,7 @@ __all__ = [
     "Replayed",
     "call_fast",
     "choose_fast",
+    "drawn",
     "frozen",
     "is_whole",
     "matrix_product",

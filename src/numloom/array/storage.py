@@ -26,7 +26,7 @@ from numloom.engine.look import put_number
 from numloom.engine.owners import elsewhere
 from numloom.engine.placement import bring_home
 from numloom.engine.routines import Change, call_in_place
-from numloom.graph.again import known_update, lose
+from numloom.graph.again import lose
 from numloom.graph.build import binary, cast, copied, full, leaf, unary, update, view
 from numloom.graph.layout import (
     broadcast_strides,
@@ -37,6 +37,7 @@ from numloom.graph.layout import (
     shown,
 )
 from numloom.graph.node import FILL, LEAF, SCALAR, SYMBOL, VIEW, Node, hold, recorded_as2, register, tracing, unhold
+from numloom.graph.slots import known_update
 from numloom.graph.tree import recording, refuse_outside
 from numloom.ops.elementwise import ELEMENTWISE
 

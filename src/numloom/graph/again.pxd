@@ -2,74 +2,15 @@ cimport cython
 from numloom.base.memo cimport Memo
 from numloom.graph.node cimport (
     NodeSignature, Node, Register, count_recorded, signature_of, recorded_as, recorded_as1, recorded_as2, new_node, new_number,
-    scalar_as, tracing, viewed, weak_code,
+    tracing, viewed,
 )
-
-cdef extern from *:
-    """
-    #define nl_address(thing) ((Py_ssize_t)(thing))
-    """
-    Py_ssize_t address "nl_address"(object thing)
+from numloom.graph.slots cimport OperandSignature, fits, how
 
 cdef int CAST, FILL, GATHER, IOTA, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW
-cdef int DENSE, VIEWED, SPECIAL
-cdef Py_ssize_t _SLOTS, _PATIENCE
-cdef list _slots
-cdef tuple _VIEWS, _UPDATES
-cdef bint _verifying
+cdef int SPECIAL
 cdef list _traces
 cdef Py_ssize_t _off
 cdef Register _register
-
-
-@cython.final
-cdef class OperandSignature:
-    cdef readonly int code
-    cdef readonly int how
-    cdef readonly tuple shape
-    cdef readonly tuple strides
-    cdef readonly NodeSignature cast
-
-
-@cython.final
-cdef class Slot:
-    cdef object what
-    cdef OperandSignature first
-    cdef OperandSignature second
-    cdef tuple rest
-    cdef NodeSignature signature
-    cdef Py_ssize_t misses
-
-
-@cython.locals(kind=cython.int, arg=Node)
-cpdef int how(Node node) noexcept
-cdef bint fits(OperandSignature expected, Node node) noexcept
-@cython.locals(found=Slot, a=Node, b=Node)
-cpdef Node recall(object what, object x, object y, tuple rest)
-@cython.locals(at=cython.Py_ssize_t, args=list, node=Node)
-cdef Node _recall_any(Slot found, object x, object y, tuple rest)
-@cython.locals(node=Node)
-cdef bint _meets(OperandSignature expected, object x) except -1
-cdef Node _converted(OperandSignature expected, object x)
-@cython.locals(place=cython.Py_ssize_t, at=cython.Py_ssize_t)
-cdef Py_ssize_t _place(object what, object x, object y, tuple rest) noexcept
-@cython.locals(node=Node)
-cdef Py_ssize_t _trait(object x) noexcept
-@cython.locals(place=cython.Py_ssize_t, operands=list, expected=OperandSignature, arg=Node)
-cpdef object remember(object what, tuple given, Node result)
-@cython.locals(found=Slot)
-cdef bint _is_free(Py_ssize_t place) noexcept
-@cython.locals(made=Slot)
-cdef object _keep(Py_ssize_t place, object what, list operands, NodeSignature signature)
-@cython.locals(found=Slot, signature=NodeSignature)
-cpdef NodeSignature known_view(int code, tuple shape, tuple strides)
-@cython.locals(place=cython.Py_ssize_t)
-cpdef object keep_view(NodeSignature signature)
-@cython.locals(found=Slot, signature=NodeSignature, known=tuple)
-cpdef NodeSignature known_update(Node base, Py_ssize_t offset, tuple shape, tuple strides, int code)
-@cython.locals(place=cython.Py_ssize_t)
-cpdef object keep_update(NodeSignature signature)
-cdef Py_ssize_t _place_of_layout(Py_ssize_t number, tuple shape, tuple strides) noexcept
 
 
 @cython.final
@@ -104,7 +45,11 @@ cdef class RecordedTraces:
 cpdef RecordedTrace find(RecordedTraces traces, object given, list operands)
 @cython.locals(recorded=RecordedTrace)
 cpdef Node replay_straight(RecordedTraces traces, object given, Node operand)
-@cython.locals(values=list, args=list, node=Node, instruction=Instruction, signature=NodeSignature, place=cython.Py_ssize_t, offset=cython.Py_ssize_t, op_def=object)
+cdef Node _made_again(NodeSignature signature, object op_def, tuple args, object attr)
+@cython.locals(node=Node)
+cdef Node _viewed_again(NodeSignature signature, Node base, Py_ssize_t offset)
+cdef list _args(Instruction instruction)
+@cython.locals(values=list, args=tuple, node=Node, instruction=Instruction, signature=NodeSignature, place=cython.Py_ssize_t)
 cpdef Node replay(RecordedTrace recorded, list operands)
 @cython.locals(alone=cython.bint, node=Node, base=Node)
 cpdef bint can_follow(list operands) except -1

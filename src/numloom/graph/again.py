@@ -1,5 +1,5 @@
 # cython: boundscheck=False, wraparound=False
-"""Recording again what was recorded for operands of the same signatures: the nodes are copied, nothing is decided anew.
+"""Recording again, by traces, what calls recorded: the nodes are copied, nothing is decided anew.
 
 What a reduction, a product or another composed call becomes (which views, casts, operations and routines, over which
 axes, of which dtype and order) follows from the dtype, shape and order of its operands and from its arguments. So what
@@ -17,7 +17,6 @@ try:
 except ImportError:
     from numloom.base import uncompiled as cython
 
-from numloom.base.config import config
 from numloom.base.dtypes import ITEMSIZES
 from numloom.base.forking import anew
 from numloom.base.memo import Memo
@@ -43,20 +42,13 @@ from numloom.graph.node import (
     recorded_as1,
     recorded_as2,
     register,
-    scalar_as,
     signature_by,
     signature_of,
     tracing,
     viewed,
-    weak_code,
 )
+from numloom.graph.slots import SPECIAL, OperandSignature, fits, how
 from numloom.graph.source_location import INSIDE, here
-
-if not cython.compiled:
-    address = id
-
-DENSE, VIEWED, SPECIAL = range(3)
-"""Kinds of operands: see `how`."""
 
 _register = register
 _KEPT = 1 << 13
@@ -65,327 +57,6 @@ _TRIES = 4
 _MADE = 1 << 14
 """Bytes of a value, made of what the host knows, that is kept."""
 _REPEATED = (OP, CAST, REDUCE, GATHER, UPDATE)
-
-
-class OperandSignature:
-    """All that counts of an operand.
-
-    Attributes
-    ----------
-    code, shape, strides
-        Its dtype and layout; of a Python number its weak code and None.
-    how : int
-        DENSE, VIEWED or SPECIAL: see `how`.
-    cast : NodeSignature or None
-        Of a slot's operand, the signature of the cast or the number that it becomes.
-    """
-
-    __slots__ = ("cast", "code", "how", "shape", "strides")
-
-    cast: NodeSignature | None
-    code: int
-    how: int
-    shape: tuple[int, ...] | None
-    strides: tuple[int, ...] | None
-
-    def __init__(self, x: Any) -> None:
-        self.cast = None
-        if type(x) is Node:
-            node = x
-            self.code, self.shape, self.strides, self.how = node.code, node.shape, node.strides, how(node)
-        else:
-            self.code, self.shape, self.strides, self.how = weak_code(x), None, None, DENSE
-
-
-def how(node: Node) -> int:
-    """Tell views and special values from others, as far as this counts beside dtype, shape and strides.
-
-    Of special ones more counts: filled arrays and numbers may be computed at once, and a view's order counts where the
-    view is converted on the way.
-    """
-    kind = node.kind
-    if kind in (LEAF, OP) or kind > CAST:
-        return DENSE
-    if kind == VIEW:
-        return VIEWED
-    if kind == CAST and (node.storages or node.args[0].kind != VIEW):
-        return DENSE
-    return DENSE if kind == SCALAR else SPECIAL
-
-
-def fits(expected: OperandSignature, node: Node) -> bool:
-    """Return True if a value has this signature; equal layouts are mostly one object, and others do not fit."""
-    return (
-        expected.shape is node.shape
-        and expected.strides is node.strides
-        and expected.code == node.code
-        and expected.how == how(node)
-    )
-
-
-# ---------------------------------------------------------------- slots
-
-
-class Slot:
-    """An elementwise operation, cast, view or update that was recorded lately.
-
-    Attributes
-    ----------
-    what : object
-        The op definition, the dtype of a cast, or what stands for views and updates.
-    first, second, rest : OperandSignature or None, tuple of OperandSignature
-        The operands; none of a view and of an update, whose signature says it all.
-    signature : NodeSignature
-        The node itself.
-    misses : int
-        How many times in a row something else was looked for here.
-    """
-
-    __slots__ = ("first", "misses", "rest", "second", "signature", "what")
-
-    what: Any
-    first: OperandSignature | None
-    second: OperandSignature | None
-    rest: tuple[OperandSignature, ...]
-    signature: NodeSignature
-    misses: int
-
-
-_SLOTS = 1 << 12
-PATIENCE = 8
-"""Misses before something else takes a slot: of more than there is room for, some is met again."""
-_PATIENCE = PATIENCE
-_slots: list[Any] = [None] * _SLOTS
-_VIEWS, _UPDATES = ("view",), ("update",)
-_verifying = config.verify
-"""Set if all is recorded in full, and compared with what would have been recalled."""
-
-
-def _set_verify(value: bool) -> None:
-    global _verifying
-    _verifying = value
-
-
-config.listen("verify", _set_verify)
-
-
-def recall(what: Any, x: Any, y: Any, rest: tuple[Any, ...]) -> Node | None:
-    """Record an operation on values and Python numbers (None: there is no second) like an earlier one.
-
-    Returns None if it must be recorded in full, as all is under `config.verify`.
-    """
-    if _verifying:
-        return None
-    found = cython.cast(Slot, _slots[_place(what, x, y, rest)])
-    if found is None or found.what is not what:
-        return None
-    if type(x) is not Node or rest or (y is not None and type(y) is not Node):
-        return _recall_any(found, x, y, rest)
-    # As `_recall_any` does of one or two values, which most operations have: without a call for each.
-    a = cython.cast(Node, x)
-    if (
-        found.first.shape is not a.shape
-        or found.first.strides is not a.strides
-        or found.first.code != a.code
-        or found.first.how != how(a)
-        or (found.first.cast is not None and a.kind == SCALAR)
-    ):
-        return None
-    if y is None:
-        if found.second is not None:
-            return None
-        found.misses = 0
-        if found.first.cast is not None:
-            a = recorded_as1(found.first.cast, a)
-        return recorded_as1(found.signature, a)
-    b = cython.cast(Node, y)
-    if (
-        found.second is None
-        or found.second.shape is not b.shape
-        or found.second.strides is not b.strides
-        or found.second.code != b.code
-        or found.second.how != how(b)
-        or (found.second.cast is not None and b.kind == SCALAR)
-        or found.rest
-    ):
-        return None
-    found.misses = 0
-    if found.first.cast is not None:
-        a = recorded_as1(found.first.cast, a)
-    if found.second.cast is not None:
-        b = recorded_as1(found.second.cast, b)
-    return recorded_as2(found.signature, a, b)
-
-
-def _recall_any(found: Slot, x: Any, y: Any, rest: tuple[Any, ...]) -> Node | None:
-    """Record an operation like this one, if operands are like its own."""
-    if not _meets(found.first, x) or not _meets(found.second, y) or len(found.rest) != len(rest):
-        return None
-    for at in range(len(rest)):
-        if not _meets(found.rest[at], rest[at]):
-            return None
-    found.misses = 0
-    if y is None:
-        return recorded_as1(found.signature, _converted(found.first, x))
-    if not rest:
-        return recorded_as2(found.signature, _converted(found.first, x), _converted(found.second, y))
-    args = [_converted(found.first, x), _converted(found.second, y)]
-    for at in range(len(rest)):
-        args.append(_converted(found.rest[at], rest[at]))
-    for node in args:
-        node.readers += 1
-    return recorded_as(found.signature, tuple(args))
-
-
-def _meets(expected: OperandSignature | None, x: Any) -> bool:
-    """Return True if an operand is as it was; a number that is known is no such, where it is converted at once."""
-    if type(x) is Node:
-        node = cython.cast(Node, x)
-        return expected is not None and fits(expected, node) and (expected.cast is None or node.kind != SCALAR)
-    if x is None or expected is None:
-        return x is None and expected is None
-    return expected.shape is None and expected.code == weak_code(x)
-
-
-def _converted(expected: OperandSignature, x: Any) -> Node:
-    """Convert an operand as one like it was."""
-    if expected.cast is None:
-        return cython.cast(Node, x)  # type: ignore[no-any-return]
-    if type(x) is Node:
-        return recorded_as1(expected.cast, cython.cast(Node, x))
-    return scalar_as(x, expected.cast.code)
-
-
-def _place(what: Any, x: Any, y: Any, rest: tuple[Any, ...]) -> int:
-    """Give the slot of an operation on operands like these."""
-    place = (address(what) >> 4) + _trait(x) + 3 * _trait(y)
-    for at in range(len(rest)):
-        place = 3 * place + _trait(rest[at])
-    return place & (_SLOTS - 1)
-
-
-def _trait(x: Any) -> int:
-    """Give a number that values of one form have."""
-    if type(x) is Node:
-        node = cython.cast(Node, x)
-        return (address(node.strides) >> 4) + 31 * node.code + 7 * node.size
-    return 1
-
-
-def remember(what: Any, given: tuple[Any, ...], result: Node) -> None:
-    """Keep how an operation was recorded in full, if operands like these say it all."""
-    if (result.kind != OP and result.kind != CAST) or len(result.args) != len(given):
-        return
-    for x in given:
-        if type(x) is Node and how(x) == SPECIAL:
-            return
-    x, y = given[0], given[1] if len(given) > 1 else None
-    if _verifying:
-        _check(what, given, result)
-    place = _place(what, x, y, given[2:])
-    if not _is_free(place):
-        return
-    operands: list[Any] = []
-    for x, arg in zip(given, result.args, strict=True):
-        if x is not arg and type(x) is Node and (arg.kind != CAST or arg.args[0] is not x):
-            return  # A number that is known was converted at once, which leaves no signature of the conversion.
-        expected = OperandSignature(x)
-        if x is not arg:
-            expected.cast = signature_of(arg)
-        operands.append(expected)
-    _keep(place, what, operands, signature_of(result))
-
-
-def _check(what: Any, given: tuple[Any, ...], result: Node) -> None:
-    """Compare what would have been recalled with what was recorded in full."""
-    global _verifying
-    _verifying = False
-    try:
-        found = recall(what, given[0], given[1] if len(given) > 1 else None, given[2:])
-    finally:
-        _verifying = True
-    if found is not None:
-        ours, theirs = ([_fields(signature_of(node)) for node in (*whole.args, whole)] for whole in (found, result))
-        if ours != theirs:
-            raise AssertionError(f"{result!r} would have been recorded as {found!r} for {given!r}")
-
-
-def _fields(signature: NodeSignature) -> tuple[Any, ...]:
-    """Give all that makes a signature."""
-    return signature.kind, signature.op_def, signature.code, signature.shape, signature.strides, signature.attr
-
-
-def _is_free(place: int) -> bool:
-    """Return True if what is in a slot may go, since nobody has asked for it; else that is counted."""
-    found = cython.cast(Slot, _slots[place])
-    if found is None or found.misses >= _PATIENCE:
-        return True
-    found.misses += 1
-    return False
-
-
-def _keep(place: int, what: Any, operands: list[Any], signature: NodeSignature) -> None:
-    """Fill a slot."""
-    made = Slot.__new__(Slot)
-    made.what = what
-    made.first = operands[0] if operands else None
-    made.second = operands[1] if len(operands) > 1 else None
-    made.rest = tuple(operands[2:])
-    made.signature = signature
-    made.misses = 0
-    _slots[place] = made
-
-
-def known_view(code: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> NodeSignature | None:
-    """Find the signature of a view through a layout."""
-    found = cython.cast(Slot, _slots[_place_of_layout(code, shape, strides)])
-    if found is None or found.what is not _VIEWS:
-        return None
-    signature = found.signature
-    if signature.shape is not shape or signature.strides is not strides or signature.code != code:
-        return None
-    found.misses = 0
-    return signature
-
-
-def keep_view(signature: NodeSignature) -> None:
-    """Keep the signature of a view."""
-    place = _place_of_layout(signature.code, signature.shape, signature.strides)
-    if _is_free(place):
-        _keep(place, _VIEWS, [], signature)
-
-
-def known_update(
-    base: Node, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], code: int
-) -> NodeSignature | None:
-    """Find the signature of a write to a part of a value; then the same was written to a value like it before."""
-    found = cython.cast(Slot, _slots[_place_of_layout(offset, shape, strides)])
-    if found is None or found.what is not _UPDATES:
-        return None
-    signature = found.signature
-    if signature.shape is not base.shape or signature.strides is not base.strides or signature.code != base.code:
-        return None
-    known = signature.attr
-    if known[1] is not shape or known[2] is not strides or known[0] != offset or known[3] != code:
-        return None
-    found.misses = 0
-    return signature
-
-
-def keep_update(signature: NodeSignature) -> None:
-    """Keep the signature of an update."""
-    offset, shape, strides, _ = signature.attr
-    place = _place_of_layout(offset, shape, strides)
-    if _is_free(place):
-        _keep(place, _UPDATES, [], signature)
-
-
-def _place_of_layout(number: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
-    """Give the slot of a layout and a number."""
-    return ((address(shape) >> 4) + (address(strides) >> 3) + number) & (_SLOTS - 1)
-
-
-# ---------------------------------------------------------------- traces
 
 
 class Instruction:
@@ -459,14 +130,9 @@ class RecordedTrace:
     results: tuple[int, ...] | None
 
     def __init__(
-        self,
-        given: Any,
-        operands: list[Node],
-        instructions: list[Instruction],
-        ending: Any,
-        results: tuple[int, ...] | None,
-        blocks: int = 0,
-    ) -> None:
+        self, given: Any, operands: list[Node], instructions: list[Instruction], ending: Any,
+        results: tuple[int, ...] | None, blocks: int = 0,
+    ) -> None:  # fmt: skip
         self.given = given
         self.results = results
         self.signatures = [OperandSignature(node) for node in operands]
@@ -552,76 +218,49 @@ def replay(recorded: RecordedTrace, operands: list[Node]) -> Node:
                 values.append(instruction.attr)
                 if _traces:
                     made(instruction.attr)
-            elif instruction.rest:
-                values.append(
-                    instruction.call(
-                        values[instruction.first], values[instruction.second], *[values[k] for k in instruction.rest]
-                    )
-                )
-            elif instruction.second >= 0:
-                values.append(instruction.call(values[instruction.first], values[instruction.second]))
-            elif instruction.first >= 0:
-                values.append(instruction.call(values[instruction.first]))
             else:
-                values.append(instruction.call())
-            continue
-        if signature.kind == GATHER:
-            args = [values[instruction.first], values[instruction.second]]
-            for place in instruction.rest:
-                args.append(values[place])
-            op_def = instruction.attr
+                values.append(instruction.call(*[values[place] for place in _args(instruction)]))
+        elif signature.kind == GATHER:
+            op_def = instruction.attr if instruction.attr is INSIDE else here(instruction.attr.complaint)
+            args = tuple([values[place] for place in _args(instruction)])
             count_recorded()
-            values.append(
-                new_node(
-                    GATHER, op_def if op_def is INSIDE else here(op_def.complaint), tuple(args), signature.code,
-                    signature.shape, signature.strides, signature.size, signature.attr,
-                )
-            )  # fmt: skip
+            values.append(_made_again(signature, op_def, args, signature.attr))
+        elif instruction.rest:
+            args = tuple([values[place] for place in _args(instruction)])
+            for node in args:
+                node.readers += 1
+            values.append(recorded_as(signature, args))
         elif instruction.second >= 0:
-            if instruction.rest:
-                args = [values[instruction.first], values[instruction.second]]
-                for place in instruction.rest:
-                    args.append(values[place])
-                for node in args:
-                    node.readers += 1
-                values.append(recorded_as(signature, tuple(args)))
-            else:
-                values.append(recorded_as2(signature, values[instruction.first], values[instruction.second]))
+            values.append(recorded_as2(signature, values[instruction.first], values[instruction.second]))
         elif signature.kind == VIEW:
-            node = values[instruction.first]
-            offset = instruction.attr
-            if node.kind == VIEW:
-                offset += node.attr
-                node = node.args[0]
-            if (
-                offset == 0
-                and node.code == signature.code
-                and node.shape is signature.shape
-                and node.strides is signature.strides
-            ):
-                values.append(node)
-            else:
-                values.append(viewed(signature, node, offset))
+            values.append(_viewed_again(signature, values[instruction.first], instruction.attr))
         elif signature.kind == SCALAR:
             values.append(new_number(instruction.attr, signature.code))
         elif instruction.first < 0:
             if signature.kind == FILL:
                 count_recorded()
-            values.append(
-                new_node(
-                    signature.kind,
-                    None,
-                    (),
-                    signature.code,
-                    signature.shape,
-                    signature.strides,
-                    signature.size,
-                    instruction.attr,
-                )
-            )
+            values.append(_made_again(signature, None, (), instruction.attr))
         else:
             values.append(recorded_as1(signature, values[instruction.first]))
     return values[len(values) - 1]
+
+
+def _made_again(signature: NodeSignature, op_def: Any, args: tuple[Node, ...], attr: Any) -> Node:
+    """Make a node of a signature with an op definition and an attribute of its own."""
+    kind, code, size = signature.kind, signature.code, signature.size
+    return new_node(kind, op_def, args, code, signature.shape, signature.strides, size, attr)
+
+
+def _viewed_again(signature: NodeSignature, base: Node, offset: int) -> Node:
+    """Make a view of a value, or of what that is a view of; the value itself if it has this layout."""
+    node = base
+    if node.kind == VIEW:
+        offset += node.attr
+        node = node.args[0]
+    if offset or node.code != signature.code:
+        return viewed(signature, node, offset)
+    same = node.shape is signature.shape and node.strides is signature.strides
+    return node if same else viewed(signature, node, offset)
 
 
 def can_follow(operands: list[Node]) -> bool:
@@ -969,21 +608,6 @@ def _extent(node: Node) -> tuple[int, int]:
 
 
 __all__ = [
-    "PATIENCE",
-    "RecordedTrace",
-    "RecordedTraces",
-    "TraceRecorder",
-    "arguments",
-    "begin",
-    "called",
-    "end",
-    "find",
-    "in_full",
-    "learn",
-    "learn_draw",
-    "learning",
-    "lose",
-    "made",
-    "replay",
-    "start",
-]
+    "RecordedTrace", "RecordedTraces", "TraceRecorder", "arguments", "begin", "called", "end", "find", "in_full",
+    "learn", "learn_draw", "learning", "lose", "made", "replay", "replay_straight", "start",
+]  # fmt: skip

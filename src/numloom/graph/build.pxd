@@ -1,6 +1,6 @@
 cimport cython
 from numloom.base.memo cimport Memo
-from numloom.graph.again cimport keep_update, keep_view, known_update, known_view, recall, remember
+from numloom.graph.slots cimport keep_layout, known_update, known_view, recall, remember
 from numloom.graph.node cimport (
     NodeSignature, Node, Register, count_reader, count_recorded, signature_by, signature_of, recorded_as, recorded_as2, new_node, new_number,
     scalar_as, viewed, weak_code,

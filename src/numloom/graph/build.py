@@ -22,7 +22,6 @@ from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F64, I64, ITEMSIZES, KI
 from numloom.base.integers import as_extent, no_axis
 from numloom.base.low import cast_host
 from numloom.base.memo import Memo
-from numloom.graph.again import keep_update, keep_view, known_update, known_view, recall, remember
 from numloom.graph.layout import (
     broadcast_shapes,
     broadcast_strides,
@@ -60,6 +59,7 @@ from numloom.graph.node import (
     viewed,
     weak_code,
 )
+from numloom.graph.slots import keep_layout, known_update, known_view, recall, remember
 from numloom.graph.source_location import INSIDE, OUT_OF_BOUNDS, Complaint, here
 from numloom.ops.elementwise import resolve
 
@@ -351,7 +351,7 @@ def view(node: Node, code: int, offset: int, shape: tuple[int, ...], strides: tu
     signature = known_view(code, shape, strides)
     if signature is None:
         signature = signature_by(VIEW, None, code, one_tuple(shape), one_tuple(strides), count_of(shape), None)
-        keep_view(signature)
+        keep_layout(signature)
     return viewed(signature, node, offset)
 
 
@@ -361,7 +361,7 @@ def update(base: Node, value: Node, offset: int, shape: tuple[int, ...], strides
     if signature is None:
         attr = (offset, one_tuple(shape), one_tuple(strides), code)
         signature = signature_by(UPDATE, None, base.code, base.shape, base.strides, base.size, attr)
-        keep_update(signature)
+        keep_layout(signature)
     if value.kind == VIEW:
         value = copied(value, c_strides(value.shape, ITEMSIZES[value.code]), value.code)
     return recorded_as2(signature, base, value)
@@ -465,5 +465,6 @@ def _reduced_layout(
 
 __all__ = [
     "BOOL", "C64", "C128", "F64", "KINDS", "binary", "cast", "copied", "count_reader", "elementwise",
-    "full", "gather", "iota", "is_dense_order", "leaf", "reduce", "scalar", "unary", "update", "view",
+    "full", "gather", "iota", "is_dense_order", "leaf", "reduce", "scalar", "scalar_as", "unary", "update", "view",
+    "weak_code",
 ]  # fmt: skip

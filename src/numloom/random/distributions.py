@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import replayed
+from numloom.api.calling import drawn
 from numloom.api.joining import concatenate, stack
 from numloom.api.manipulation import broadcast_to
 from numloom.api.products import matmul
@@ -79,7 +79,7 @@ class Distributions:
         nodes = [recorded(parameter, code) for parameter, code in zip(parameters, codes, strict=True)]
         return wrap(build.elementwise(ELEMENTWISE[name], [*self._bit_generator.counters(shape), *nodes]))
 
-    @replayed(draws=True)
+    @drawn
     def _sampled(self, name: str, chars: str, size: Any, *parameters: Parameter) -> Array:
         return self.draw(f"random_{name}", drawn_shape(size, *parameters), *parameters, chars=chars)
 
@@ -92,7 +92,7 @@ class Distributions:
         """One number, or a short vector, of float64, drawn at once; None where draws are recorded."""
         return None if _drawn is None else _drawn.floats(self._bit_generator, _FLOATS[name], F64, size)
 
-    @replayed(draws=True)
+    @drawn
     def _recorded_floats(self, name: str, size: Any, dtype: Any, out: Any) -> Array:
         code = code_of(dtype)
         if code not in (F32, F64):
@@ -157,7 +157,7 @@ class Distributions:
                 return few if (low, high) == (0, 1) else few * float(high - low) + float(low)
         return self._recorded_uniform(low, high, size)
 
-    @replayed(draws=True)
+    @drawn
     def _recorded_uniform(self, low: Any, high: Any, size: Any) -> Array:
         low, high = real(low), real(high)
         shape = drawn_shape(size, low, high)
@@ -200,7 +200,7 @@ class Distributions:
         few = few if scale == 1 else few * float(scale)
         return few if loc == 0 else few + float(loc)
 
-    @replayed(draws=True)
+    @drawn
     def _recorded_normal(self, loc: Any, scale: Any, size: Any) -> Array:
         return self._scaled(self._normal, loc, scale, size)
 
@@ -211,16 +211,16 @@ class Distributions:
             return self._recorded_exponential(scale, size)
         return few if scale == 1 else few * float(scale)
 
-    @replayed(draws=True)
+    @drawn
     def _recorded_exponential(self, scale: Any, size: Any) -> Array:
         return self._scaled(self._exponential, 0.0, scale, size)
 
-    @replayed(draws=True)
+    @drawn
     def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None) -> Array:
         """The exponential of a normal number of mean `mean` and deviation `sigma`."""
         return apply("exp", self._scaled(self._normal, mean, not_negative(sigma, "sigma"), size))
 
-    @replayed(draws=True)
+    @drawn
     def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Array:
         """Exponential of mean `scale` on both sides of `loc`."""
 
@@ -230,7 +230,7 @@ class Distributions:
 
         return self._scaled(standard, loc, scale, size)
 
-    @replayed(draws=True)
+    @drawn
     def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Array:
         """The logistic distribution around `loc`."""
 
@@ -240,22 +240,22 @@ class Distributions:
 
         return self._scaled(standard, loc, scale, size)
 
-    @replayed(draws=True)
+    @drawn
     def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Array:
         """The distribution of the largest of many, of mode `loc`."""
         return self._scaled(lambda shape: -apply("log", -apply("log", self._open(shape))), loc, scale, size)
 
-    @replayed(draws=True)
+    @drawn
     def rayleigh(self, scale: Any = 1.0, size: Any = None) -> Array:
         """The length of a vector of two normal numbers of deviation `scale`."""
         return self._scaled(lambda shape: apply("sqrt", self._exponential(shape) * 2.0), 0.0, scale, size)
 
-    @replayed(draws=True)
+    @drawn
     def standard_cauchy(self, size: Any = None) -> Array:
         """The quotient of two standard normal numbers."""
         return self._normal(size) / self._normal(size)
 
-    @replayed(draws=True)
+    @drawn
     def weibull(self, a: Any, size: Any = None) -> Array:
         """The Weibull distribution of shape `a`: an exponential number to the power 1 / a."""
         a = not_negative(a, "a")
@@ -266,20 +266,20 @@ class Distributions:
         a = on_device(a)
         return apply("where", a == 0, 0.0, self._exponential(shape) ** (1.0 / a))
 
-    @replayed(draws=True)
+    @drawn
     def pareto(self, a: Any, size: Any = None) -> Array:
         """The Pareto II (Lomax) distribution of shape `a`."""
         a = positive(a, "a")
         return apply("expm1", self._exponential(drawn_shape(size, a)) / on_device(a))
 
-    @replayed(draws=True)
+    @drawn
     def power(self, a: Any, size: Any = None) -> Array:
         """Numbers in [0, 1] with density a x**(a - 1)."""
         a = positive(a, "a")
         below = -apply("expm1", -self._exponential(drawn_shape(size, a)))
         return below ** (1.0 / on_device(a))
 
-    @replayed(draws=True)
+    @drawn
     def triangular(self, left: Any, mode: Any, right: Any, size: Any = None) -> Array:
         """The triangular distribution.
 
@@ -309,7 +309,7 @@ class Distributions:
     def _gamma(self, shape: Parameter, size: tuple[int, ...]) -> Array:
         return self.draw("random_gamma", size, shape, chars=_REAL)
 
-    @replayed(draws=True)
+    @drawn
     def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None) -> Array:
         """The gamma distribution (Marsaglia and Tsang 2000).
 
@@ -333,7 +333,7 @@ class Distributions:
     def _chisquare(self, df: Parameter, size: tuple[int, ...]) -> Array:
         return self._gamma(on_device(df) * 0.5, size) * 2.0
 
-    @replayed(draws=True)
+    @drawn
     def chisquare(self, df: Any, size: Any = None) -> Array:
         """The sum of `df` squares of standard normal numbers; `df` may be a fraction."""
         df = positive(df, "df")
@@ -343,7 +343,7 @@ class Distributions:
         """As `chisquare`, the normal numbers having means whose squares sum to `nonc`."""
         return self._sampled("noncentral_chisquare", "dd", size, positive(df, "df"), not_negative(nonc, "nonc"))
 
-    @replayed(draws=True)
+    @drawn
     def f(self, dfnum: Any, dfden: Any, size: Any = None) -> Array:
         """The F distribution: the quotient of two chi-square numbers, each by its degrees of freedom."""
         dfnum, dfden = positive(dfnum, "dfnum"), positive(dfden, "dfden")
@@ -351,7 +351,7 @@ class Distributions:
         above, below = self._chisquare(dfnum, shape), self._chisquare(dfden, shape)
         return (above * on_device(dfden)) / (below * on_device(dfnum))
 
-    @replayed(draws=True)
+    @drawn
     def noncentral_f(self, dfnum: Any, dfden: Any, nonc: Any, size: Any = None) -> Array:
         """As `f`, the numerator being noncentral."""
         dfnum, dfden, nonc = positive(dfnum, "dfnum"), positive(dfden, "dfden"), not_negative(nonc, "nonc")
@@ -359,7 +359,7 @@ class Distributions:
         above = self.draw("random_noncentral_chisquare", shape, dfnum, nonc, chars="dd")
         return (above * on_device(dfden)) / (self._chisquare(dfden, shape) * on_device(dfnum))
 
-    @replayed(draws=True)
+    @drawn
     def standard_t(self, df: Any, size: Any = None) -> Array:
         """Student's t of `df` degrees of freedom."""
         df = positive(df, "df")
@@ -370,7 +370,7 @@ class Distributions:
     def _log_gamma(self, shape: Parameter, size: tuple[int, ...]) -> Array:
         return self.draw("random_log_gamma", size, shape, chars=_REAL)
 
-    @replayed(draws=True)
+    @drawn
     def beta(self, a: Any, b: Any, size: Any = None) -> Array:
         """The beta distribution on [0, 1], with density as x**(a - 1) (1 - x)**(b - 1)."""
         a, b = positive(a, "a"), positive(b, "b")
@@ -381,7 +381,7 @@ class Distributions:
         """The Wald or inverse Gaussian distribution (Michael, Schucany and Haas 1976)."""
         return self._sampled("wald", "dd", size, positive(mean, "mean"), positive(scale, "scale"))
 
-    @replayed(draws=True)
+    @drawn
     def vonmises(self, mu: Any, kappa: Any, size: Any = None) -> Array:
         """The von Mises distribution of angles in [-pi, pi] (Best and Fisher 1979).
 
@@ -432,7 +432,7 @@ class Distributions:
         p = probability(p, "p")
         return self._sampled("binomial", "qd", size, count(n, "n"), p)
 
-    @replayed(draws=True)
+    @drawn
     def negative_binomial(self, n: Any, p: Any, size: Any = None) -> Array:
         """Failures before the `n`-th success of probability `p`: Poisson numbers whose mean is a gamma number."""
         n, p = positive(n, "n"), chance(p, "p")
@@ -457,7 +457,7 @@ class Distributions:
         """Whole numbers k from 1 on with probabilities as k**-a (Devroye 1986)."""
         return self._sampled("zipf", _REAL, size, above_one(a, "a"))
 
-    @replayed(draws=True)
+    @drawn
     def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None) -> Array:
         """Good ones among `nsample` drawn without replacement (Stadlober 1990).
 

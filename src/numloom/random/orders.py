@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import replayed
+from numloom.api.calling import drawn
 from numloom.api.manipulation import broadcast_to, moveaxis, normal_axis
 from numloom.api.sorting import argsort, cumsum, searchsorted, sort
 from numloom.array.convert import asarray
@@ -61,7 +61,7 @@ class Orders(Distributions):
             return None
         return _drawn.integers(self._bit_generator, _BELOW, U64, size, first % _WORD, last - first + 1, I64)
 
-    @replayed(draws=True)
+    @drawn
     def _recorded_integers(self, low: Any, high: Any, size: Any, dtype: Any, endpoint: bool, name: str) -> Array:
         given = resolved(dtype)
         asked = native(given)
