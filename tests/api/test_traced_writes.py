@@ -217,3 +217,13 @@ def test_what_follows_is_recalled() -> None:
         moved(x, nl.arange(4) + turn, by=2)
         np.testing.assert_array_equal(x.get(), [2 + turn, 0, 3 + turn])
     assert len(calls) == 2
+
+
+def test_the_array_that_is_written_to_may_be_named() -> None:
+    for xp in (nl, np):
+        for turn in range(4):
+            x, table = xp.asarray(np.zeros(4)), xp.asarray(np.zeros((2, 3)))
+            xp.put(a=x, ind=[1, 3], v=[2.0, float(turn)])
+            assert x.tolist() == [0, 2, 0, turn]
+            xp.put_along_axis(arr=table, indices=xp.asarray([[0], [2]]), values=1.0 + turn, axis=1)
+            assert table.tolist() == [[1 + turn, 0, 0], [0, 0, 1 + turn]]
