@@ -561,9 +561,9 @@ def noted(values: Any, arrays: list[Any], depth: int = 0) -> Any:
 
 def _result(recorded: Any, operands: list[Node], arrays: tuple[Any, ...], at_once: bool) -> Any:
     """Make the array, or the arrays, of a recorded trace."""
-    ending = recorded.ending
     if recorded.results is not None:
         return _results(recorded, operands, arrays)
+    ending = recorded.ending
     if ending is not None and ending.operand >= 0:
         return _of_operand(ending, arrays)
     node = replay(recorded, operands)
