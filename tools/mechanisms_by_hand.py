@@ -17,6 +17,7 @@ BY_NATURE = "no more than there are of what it is by"
 FOR_GOOD = "nothing is forgotten"
 
 OWN: dict[str, tuple[str, str]] = {
+    "api/calling.py:Replayed.elsewhere": ("devices, by function", BY_NATURE),
     "api/conditions.py:_zero": ("devices", BY_NATURE),
     "api/profile.py:_ceilings": ("devices", BY_NATURE),
     "api/ufunc.py:ufunc._plain": ("dtypes", BY_NATURE),
@@ -41,9 +42,9 @@ OWN: dict[str, tuple[str, str]] = {
     "engine/evaluate.py:_recent": ("256", PLACES),
     "engine/kept_plans.py:_made": ("512", FULL),
     "engine/resized.py:_specialisations": ("2,048 keys of 32, 32,768 steps", EVERY_OTHER),
-    "graph/build.py:RecordedTable.slots": ("1,024, three tables", PLACES),
     "graph/build.py:_loops": ("operations and dtypes", BY_NATURE),
     "graph/build.py:_rules": ("operations and dtypes", BY_NATURE),
+    "graph/slots.py:_slots": ("4,096", PLACES),
     "graph/node.py:_signatures": ("65,536, more if they are held", "forgets every other that nobody else has"),
     "graph/source_location.py:_locations": ("10,000", OLDEST),
     "kernels/elementwise.py:ElementwiseKernel._met": ("dtypes of arguments", BY_NATURE),
@@ -174,8 +175,8 @@ APART: dict[str, str] = {
     "engine/state.py:watchers": _LIVE,
     "graph/build.py:_scaled._scales": _PART,
     "graph/build.py:_scales": _PART,
-    "graph/replay.py:TraceRecorder.met": _BRIEF,
-    "graph/replay.py:_traces": _LIVE,
+    "graph/again.py:TraceRecorder.met": _BRIEF,
+    "graph/again.py:_traces": _LIVE,
     "graph/tree.py:_Values._held": _BRIEF,
     "graph/tree.py:_Values._reads": _BRIEF,
     "graph/tree.py:_Values.known": _BRIEF,
@@ -230,10 +231,8 @@ WARM_UP = (
     ),
     Named("engine/tape.py", "WARM_UP_RUNS", "runs of a tape before its launches are captured"),
     Named("engine/tape.py", "LEAST_CAPTURED", "launches of a tape from which they are captured"),
-    Named("engine/direct.py", "_PATIENCE", "misses before a tree takes another one's place"),
-    Named("graph/build.py", "_PATIENCE", "misses before a signature takes another one's place"),
-    Named("graph/replay.py", "_TRIES", "times that a call is traced in vain"),
-    Named("random/draws.py", "_ONCE", "a draw is traced when it is met again"),
+    Named("graph/slots.py", "PATIENCE", "misses before something else takes a slot, or a tree's place", "_PATIENCE"),
+    Named("graph/again.py", "_TRIES", "times that a call is traced in vain"),
     Named("compiled/calls.py", "TAPED", "the call of a compiled function that is recorded"),
     Named("compiled/steps.py", "WARM", "run of a loop's steps that is captured"),
     Named("compiled/steps.py", "TRIES", "times that a loop's step is observed in vain"),
@@ -249,17 +248,12 @@ WARM_UP = (
 
 RECORD = (
     Named("graph/build.py", "elementwise", "in full, by NumPy's rules"),
-    Named("graph/build.py", "find_recorded", "one or two operands like earlier ones"),
-    Named("graph/build.py", "_recall_several", "more operands like earlier ones"),
-    Named("graph/build.py", "view", "a view through a layout met before"),
-    Named("graph/build.py", "known_update", "a partial write through a layout met before"),
-    Named("graph/replay.py", "replay_one", "a call of one operand whose trace is straight"),
-    Named("graph/replay.py", "replay", "any trace of a call"),
-    Named("api/calling.py", "reduce_fast", "a reduction, by its trace"),
-    Named("api/calling.py", "combine_fast", "a product, by its trace"),
-    Named("api/calling.py", "compose_fast", "any function of arrays, by its trace"),
-    Named("api/calling.py", "traced_in_place", "a function that writes to an array, by its trace"),
-    Named("random/draws.py", "drawn", "a draw, by its trace and blocks of bits"),
+    Named("graph/slots.py", "recall", "by slot: an operation or a cast like an earlier one"),
+    Named("graph/slots.py", "known_view", "by slot: a view through a layout met before"),
+    Named("graph/slots.py", "known_update", "by slot: a partial write through a layout met before"),
+    Named("graph/again.py", "replay", "by trace: any call"),
+    Named("graph/again.py", "replay_straight", "by trace: a reduction like the last one, without a list"),
+    Named("api/calling.py", "_rewritten", "in place by trace: a function that writes to an array"),
 )
 """Functions by which a call becomes nodes."""
 

@@ -15,8 +15,8 @@ from numloom.array.ndarray import node_of
 from numloom.base.config import config
 from numloom.device import registry
 from numloom.engine import unplanned
+from numloom.graph.again import end, start
 from numloom.graph.node import LEAF
-from numloom.graph.replay import end, start
 
 pytestmark = pytest.mark.skipif(
     registry.current().name != "cpu" or config.executor == "reference" or unplanned._unplanned is None,

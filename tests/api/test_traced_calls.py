@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import numloom as nl
-from numloom.api.calling import Plain, compose_fast, frozen, traced
+from numloom.api.calling import Replayed, frozen, recalled, replayed
 from numloom.base.release import FROM_2_5
 from numloom.device import registry
 from numloom.testing import for_all_dtypes
@@ -290,11 +290,11 @@ def test_calls_that_look_at_values_are_not_learned(name: str) -> None:
     if name == "memory" and registry.current().discrete:
         pytest.skip("NumPy cannot have the memory of a GPU")
     look = LOOKS[name]
-    plain = Plain(lambda given, x: x * float(look(x)))
+    plain = Replayed(lambda given, x: x * float(look(x)))
     for turn in range(8):
         host = np.full((2, 2), float(turn))
         expected = host * float(look(nl.asarray(host)))
-        got = compose_fast(plain, "given", (nl.asarray(host),))
+        got = recalled(plain, "given", (nl.asarray(host),))
         np.testing.assert_array_equal(got.get(), expected)
     assert not plain.traces.known.entries
 
@@ -480,11 +480,11 @@ def test_what_was_recorded_before_a_call_is_no_part_of_it() -> None:
     """A value that a call finds elsewhere than among its operands was made of numbers that no argument says."""
     found: dict[str, Any] = {}
 
-    @traced
+    @replayed
     def call(x: Any) -> Any:
         return x + found["pending"] * 2
 
-    @traced
+    @replayed
     def through(x: Any) -> Any:
         return x.reshape(-1)[:2] + found["of the same"]
 
@@ -501,7 +501,7 @@ def test_what_was_recorded_before_a_call_is_no_part_of_it() -> None:
 def test_what_lies_beside_an_operand_is_no_part_of_a_call() -> None:
     found: dict[str, Any] = {}
 
-    @traced
+    @replayed
     def call(x: Any) -> Any:
         return x + found["beside"] * 2
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import numloom as nl
-from numloom.api.calling import traced_in_place
+from numloom.api.calling import replayed
 from numloom.device import registry
 
 WRITES = {
@@ -192,7 +192,7 @@ def test_settings_and_devices_change_between_calls() -> None:
 def test_what_looks_at_values_is_not_recalled() -> None:
     calls = []
 
-    @traced_in_place
+    @replayed(in_place=True)
     def doubled(target: Any, other: Any) -> None:
         calls.append(other)
         target[:] = float(other[0]) * 2
@@ -207,7 +207,7 @@ def test_what_looks_at_values_is_not_recalled() -> None:
 def test_what_follows_is_recalled() -> None:
     calls = []
 
-    @traced_in_place
+    @replayed(in_place=True)
     def moved(target: Any, other: Any, *, by: int) -> None:
         calls.append(by)
         target[nl.asarray(np.array([0, 2]))] = other[by : by + 2]
@@ -217,3 +217,13 @@ def test_what_follows_is_recalled() -> None:
         moved(x, nl.arange(4) + turn, by=2)
         np.testing.assert_array_equal(x.get(), [2 + turn, 0, 3 + turn])
     assert len(calls) == 2
+
+
+def test_the_array_that_is_written_to_may_be_named() -> None:
+    for xp in (nl, np):
+        for turn in range(4):
+            x, table = xp.asarray(np.zeros(4)), xp.asarray(np.zeros((2, 3)))
+            xp.put(a=x, ind=[1, 3], v=[2.0, float(turn)])
+            assert x.tolist() == [0, 2, 0, turn]
+            xp.put_along_axis(arr=table, indices=xp.asarray([[0], [2]]), values=1.0 + turn, axis=1)
+            assert table.tolist() == [[1 + turn, 0, 0], [0, 0, 1 + turn]]

@@ -15,7 +15,7 @@ from numloom.base.config import config
 from numloom.device import registry
 from numloom.engine import unplanned
 from numloom.engine.state import counters
-from numloom.graph.replay import end, start
+from numloom.graph.again import end, start
 
 pytestmark = pytest.mark.skipif(
     registry.current().name != "cpu" or config.executor == "reference" or unplanned._unplanned is None,

@@ -16,8 +16,8 @@ import pytest
 
 import numloom as nl
 from numloom.array.ndarray import node_of
+from numloom.graph.again import in_full, learning
 from numloom.graph.node import recording_here, register, tracing
-from numloom.graph.replay import in_full, learning
 
 HOST = np.arange(12.0).reshape(3, 4)
 

@@ -73,7 +73,7 @@ def test_one_kernel(emulated, n, char="h"):
     x, y = rng.standard_normal(n).astype(np.float32), rng.integers(0, 100, n).astype(char)
     for level in (-9.0, 0.3, 9.0):
         left, array = value(device, x), value(device, y)
-        mask = build.binary_scalar(ELEMENTWISE["greater"], left, level)
+        mask = build.binary(ELEMENTWISE["greater"], left, level)
         np.testing.assert_array_equal(elements(device, array, mask), y[x > np.float32(level)])
         np.testing.assert_array_equal(elements(device, left, mask), x[x > np.float32(level)])
         assert mask.buffer is None
@@ -85,11 +85,11 @@ def test_views_that_the_mask_reads(emulated):
     base = value(device, x)
     for left, right in ((3, 3), (3, 5), (4, 4)):
         seen, array = (build.view(base, base.code, begin * 4, (4000,), (4,)) for begin in (left, right))
-        mask = build.binary_scalar(ELEMENTWISE["greater"], seen, 0.25)
+        mask = build.binary(ELEMENTWISE["greater"], seen, 0.25)
         expected = x[right : right + 4000][x[left : left + 4000] > 0.25]
         np.testing.assert_array_equal(elements(device, array, mask), expected)
     across = build.view(base, base.code, 8, (1200,), (16,))
-    mask = build.binary_scalar(ELEMENTWISE["less"], across, 0.25)
+    mask = build.binary(ELEMENTWISE["less"], across, 0.25)
     np.testing.assert_array_equal(
         elements(device, value(device, np.arange(1200)), mask), np.flatnonzero(x[2:4802:4] < 0.25)
     )

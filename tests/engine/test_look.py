@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import numloom as nl
-from numloom.api.calling import traced
+from numloom.api.calling import replayed
 from numloom.array.ndarray import node_of
 from numloom.device import registry
-from numloom.graph.replay import end, start
+from numloom.graph.again import end, start
 
 PACKAGE = Path(nl.__file__).parent
 OPEN = ("device", "engine/look.py", "engine/doubts.py")
@@ -82,7 +82,7 @@ def test_every_look_ends_what_is_learned(way: str | None) -> None:
             WAYS[way](x)
         return nl.negative(x)
 
-    function = traced(body)
+    function = replayed(body)
     for turn in range(6):
         x = nl.arange(4.0) * (turn + 2)
         assert function(x).tolist() == [0, *[-k * (turn + 2.0) for k in (1, 2, 3)]]

@@ -13,7 +13,7 @@ import pytest
 import numloom as nl
 from apart import stand_in
 from numloom.api import reductions, verifying
-from numloom.api.calling import traced, traced_in_place
+from numloom.api.calling import replayed
 from numloom.array.ndarray import wrap
 from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, F64, ITEMSIZES, LOW
@@ -116,11 +116,11 @@ needs_learning = pytest.mark.skipif(config.eager or registry.current().discrete,
 def test_what_a_call_keeps_of_its_numbers_is_found_when_it_is_learned(operand: list[float]) -> None:
     """It would be right of these numbers for ever."""
 
-    @traced
+    @replayed
     def wrong(x: Any) -> Any:
         return x * 0 + first_of(x)
 
-    @traced_in_place
+    @replayed(in_place=True)
     def overwrite(x: Any) -> None:
         x[1:] = first_of(x) * x[1:]
 
@@ -134,11 +134,11 @@ def test_what_a_call_keeps_of_its_numbers_is_found_when_it_is_learned(operand: l
 
 @needs_learning
 def test_what_was_recalled_for_a_call_that_is_learned_is_compared() -> None:
-    @traced
+    @replayed
     def wrong(x: Any) -> Any:
         return x * 0 + first_of(x)
 
-    @traced
+    @replayed
     def outer(x: Any) -> Any:
         return wrong(x) + 1
 

@@ -84,8 +84,8 @@ def test_python_numbers_take_the_dtype_of_the_array(value: Any) -> None:
     for dtype in DTYPES:
         x = np.ones((3,), dtype)
         for node, expected in (
-            (build.binary_scalar(ADD, leaf_of(x), value), x + value),
-            (build.scalar_binary(ADD, value, leaf_of(x)), value + x),
+            (build.binary(ADD, leaf_of(x), value), x + value),
+            (build.binary(ADD, value, leaf_of(x)), value + x),
         ):
             assert same(node, expected), dtype
             assert SCALAR in [arg.kind for arg in node.args]
@@ -95,7 +95,7 @@ def test_python_integers_that_do_not_fit_are_refused() -> None:
     x = leaf_of(np.ones(3, np.uint8))
     for value in (256, -1):
         with pytest.raises(OverflowError, match=f"Python integer {value} out of bounds for uint8"):
-            build.binary_scalar(ADD, x, value)
+            build.binary(ADD, x, value)
 
 
 @given(st.data())
@@ -207,8 +207,8 @@ def test_what_cells_hold_and_is_pending_is_known() -> None:
 @pytest.mark.parametrize(
     "step",
     [
-        lambda x, y: build.binary_scalar(ADD, y, 1.0),
-        lambda x, y: build.scalar_binary(ADD, 1.0, y),
+        lambda x, y: build.binary(ADD, y, 1.0),
+        lambda x, y: build.binary(ADD, 1.0, y),
         lambda x, y: build.unary(EXP, y),
         lambda x, y: build.binary(ADD, x, y),
         lambda x, y: build.binary(ADD, y, y),

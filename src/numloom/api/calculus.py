@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from numloom.api.at_once import RECORDED, at_once, differences, interpolated
-from numloom.api.calling import traced
+from numloom.api.calling import replayed
 from numloom.api.elementwise import isfinite, multiply, signbit
 from numloom.api.joining import concatenate
 from numloom.api.manipulation import broadcast_to, normal_axes, normal_axis
@@ -36,7 +36,7 @@ def _along(ndim: int, axis: int, part: Any) -> tuple[Any, ...]:
 
 
 @at_once(differences, most=RECORDED, pending=False)
-@traced
+@replayed
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NO_VALUE, append: Any = NO_VALUE) -> Array:
     """The n-th difference of neighbours along an axis.
 
@@ -79,7 +79,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NO_VALUE, append: An
     return array
 
 
-@traced
+@replayed
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     """Differences of neighbours of the flattened array, with optional values before and after."""
     array = asarray(ary).ravel()
@@ -96,7 +96,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     return concatenate(parts) if len(parts) > 1 else parts[0]
 
 
-@traced
+@replayed
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Central differences inside, one-sided ones at the ends.
 
@@ -221,7 +221,7 @@ def _weights_at_ends(spacing: Any, even: bool) -> tuple[tuple[Any, Any, Any], tu
     return first, last
 
 
-@traced
+@replayed
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
     """The integral of samples along an axis by the trapezoidal rule.
 
@@ -255,7 +255,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
 
 
 @at_once(interpolated)
-@traced
+@replayed
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Array:
     """Piecewise linear interpolation.
 

@@ -6,12 +6,12 @@ from numloom.device.registry cimport current
 from numloom.engine._few cimport run_few
 from numloom.graph.build cimport cast, elementwise, scalar, unary
 from numloom.graph.node cimport Node
-from numloom.graph.replay cimport RecordedTrace, RecordedTraces, replay_one, find, replay
+from numloom.graph.again cimport RecordedTrace, RecordedTraces, find, replay, replay_straight
 
 
 cdef int BOOL, F64
 cdef int DEEPEST
-cdef object _SAME_KIND, _ANY, _ARRAY, _PART
+cdef object _SAME_KIND, _ANY, _ARRAY, _PART, _KEPT, _LIES
 cdef bint _verify
 
 
@@ -38,12 +38,12 @@ cpdef bint store_fast(ndarray out, Node node) except -1
 
 
 @cython.final
-cdef class Plain:
+cdef class Replayed:
     cdef readonly object general
-    cdef readonly RecordedTraces traces
-    cdef readonly RecordedTraces keeping
+    cdef readonly bint at_once
     cdef readonly object device
-    cdef readonly bint multiplies
+    cdef readonly RecordedTraces traces
+    cdef readonly dict elsewhere
 
 
 @cython.final
@@ -57,34 +57,29 @@ cdef class Ending:
     cdef readonly bint writeable
 
 
-@cython.final
-cdef class Endings:
-    cdef readonly object kind
-    cdef readonly list parts
-
-
 cdef bint _is_plain(object axis) except -1
 
 @cython.locals(notes=list, kind=object)
 cpdef object noted(object values, list arrays, int depth=*)
-cdef RecordedTrace _found(Plain plain, object given, list operands)
-@cython.locals(operands=list, recorded=RecordedTrace, array=ndarray, node=Node)
-cdef object _compose(Plain plain, object given, tuple arrays, tuple args, dict options)
-@cython.locals(storage=Storage, arrays=list, operands=list, value=Node, array=ndarray, recorded=RecordedTrace)
-cdef bint _rewritten(Plain plain, ndarray target, tuple args, dict options) except -1
+cdef object _all_noted(tuple args, dict options, list arrays)
+cpdef object _called(Replayed function, tuple args, dict options)
+@cython.locals(device=object)
+cdef RecordedTraces _traces_here(Replayed function)
+@cython.locals(operands=list, recorded=RecordedTrace, traces=RecordedTraces, array=ndarray, node=Node, at=cython.Py_ssize_t)
+cdef object _recalled(Replayed function, object given, tuple arrays, tuple args, dict options)
+@cython.locals(storage=Storage, arrays=list, operands=list, value=Node, array=ndarray, recorded=RecordedTrace, traces=RecordedTraces)
+cpdef object _rewritten(Replayed function, tuple args, dict options)
 @cython.locals(parts=list)
 cpdef object frozen(object given, int depth=*)
 
-@cython.locals(operands=list, recorded=RecordedTrace, traces=RecordedTraces, keep=cython.bint, given=ndarray, node=Node, operand=Node, result=ndarray)
-cpdef object reduce_fast(Plain function, object array, object axis, object keepdims)
-
-@cython.locals(operands=list, recorded=RecordedTrace, left=ndarray, right=ndarray, node=Node, result=ndarray)
-cpdef object combine_fast(Plain function, object x, object y)
-cpdef object compose_fast(Plain function, object given, tuple arrays)
-@cython.locals(node=Node)
-cdef object _replayed(RecordedTrace recorded, list operands, tuple arrays)
+cpdef object recalled(Replayed function, object given, tuple arrays)
+@cython.locals(keep=cython.bint, node=Node)
+cpdef object reduced(Replayed function, object array, object axis, object keepdims)
+cpdef object matrix_product(Replayed function, object x, object y)
+@cython.locals(ending=Ending, node=Node)
+cpdef object _result(RecordedTrace recorded, list operands, tuple arrays, bint at_once)
 @cython.locals(ending=Ending, node=Node, number=cython.Py_ssize_t, results=list)
-cdef object _replayed_all(RecordedTrace recorded, Endings endings, list operands, tuple arrays)
+cdef object _results(RecordedTrace recorded, list operands, tuple arrays)
 @cython.locals(array=ndarray, result=ndarray)
 cdef object _of_operand(Ending ending, tuple arrays)
 @cython.locals(base=ndarray, result=ndarray)

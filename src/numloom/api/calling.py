@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, wraps
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -26,9 +26,21 @@ from numloom.base.nesting import DEEPEST
 from numloom.base.tracebacks import public
 from numloom.device.registry import current
 from numloom.engine.evaluate import after_record
+from numloom.graph.again import (
+    RecordedTrace,
+    RecordedTraces,
+    TraceRecorder,
+    begin,
+    end,
+    find,
+    learn,
+    learn_draw,
+    learning,
+    replay,
+    replay_straight,
+)
 from numloom.graph.build import cast, elementwise, one_tuple, scalar, unary
 from numloom.graph.node import Node
-from numloom.graph.replay import RecordedTrace, RecordedTraces, begin, end, find, learn, learning, replay, replay_one
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _SAME_KIND, _ANY = "same_kind", "K"
@@ -37,6 +49,8 @@ _ARRAY = object()
 """Stands for an array among arguments."""
 _PART = object()
 """Stands before the layout of an array that is not all of its memory."""
+KEPT = _KEPT = object()
+"""Stands before axes that stay, with extent 1."""
 _LIES = object()
 """Stands before the strides of an array that are not those of its value."""
 _verify = config.verify
@@ -180,39 +194,36 @@ def store_fast(out: Any, node: Node) -> bool:
     return True
 
 
-class Plain:
-    """A call that is known by its operands' forms and a few arguments: reductions, products, and what is made of them.
+class Replayed:
+    """A function whose calls are recorded again by their traces.
 
     Attributes
     ----------
     general : callable
-        The call in full: ``general(array, axis, keepdims=...)`` of reductions, ``general(x, y)`` of products,
-        ``general(given, *arrays)`` of others.
-    traces, keeping : RecordedTraces
-        What it recorded before; of reductions that keep their axes, the other one.
-    device : Device or None
-        Of a composed call, where that was: where waiting costs, other things are recorded.
-    multiplies : bool
-        Whether this is the product of matrices and vectors, which short ones have at once.
+        The call in full: ``general(given, *arrays)``, or any call where arguments are noted.
+    at_once : bool
+        Set of reductions and products: a result of few elements runs as soon as it is recorded, no trace keeps a value
+        in memory, and the device does not count.
+    device, traces : Device, RecordedTraces
+        The device of the last call, and traces of calls there: where waiting costs, other things are recorded.
+    elsewhere : dict
+        All traces, by their devices.
     """
 
-    __slots__ = ("device", "general", "keeping", "multiplies", "traces")
+    __slots__ = ("at_once", "device", "elsewhere", "general", "traces")
 
     general: Callable[..., Any]
-    traces: RecordedTraces
-    keeping: RecordedTraces
+    at_once: bool
     device: Any
-    multiplies: bool
+    traces: RecordedTraces
+    elsewhere: dict[Any, RecordedTraces]
 
-    def __init__(self, general: Callable[..., Any], multiplies: bool = False) -> None:
+    def __init__(self, general: Callable[..., Any], at_once: bool = False) -> None:
         self.general = general
-        self.multiplies = multiplies
-        self.traces = RecordedTraces()
-        self.keeping = RecordedTraces()
+        self.at_once = at_once
         self.device = None
-
-    def __call__(self, x: Any, y: Any) -> Any:
-        return combine_fast(self, x, y)
+        self.traces = RecordedTraces()
+        self.elsewhere = {}
 
 
 class Ending:
@@ -253,90 +264,148 @@ class Ending:
         self.writeable = result.writeable
 
 
-class Endings:
-    """Those of a call that gives a tuple or list (`kind`) of arrays."""
+def recalled(function: Replayed, given: Any, arrays: tuple[Any, ...]) -> Any:
+    """Call a function whose result follows from `given` and from dtypes, shapes and orders of arrays alone.
 
-    __slots__ = ("kind", "parts")
-
-    kind: type
-    parts: list[Any]
-
-    def __init__(self, kind: type, parts: list[Any]) -> None:
-        self.kind = kind
-        self.parts = parts
-
-
-def reduce_fast(function: Plain, array: Any, axis: Any, keepdims: Any) -> Any:
-    """The reduction of an array over axes; what is known of arrays like it is recorded at once."""
-    keep = keepdims is True or (keepdims is not False and keepdims is not _NO_VALUE and as_flag(keepdims))
-    if type(array) is not ndarray or not _is_plain(axis):
-        return function.general(array, axis, keepdims=keep)
-    traces = function.keeping if keep else function.traces
-    given = array
-    operand = node_of(given)
-    node = replay_one(traces, axis, operand)
-    if node is not None:
-        if cython.compiled:
-            run_few(node)
-        result = wrap(node)
-        if storage_of(given).pins:
-            after_record(node, now=True)
-        if _verify:
-            return compared(result, partial(function.general, array, axis, keepdims=keep))
-        return result
-    operands = [operand]
-    recorded = find(traces, axis, operands)
-    if recorded is not None and not _verify:
-        return _replayed(recorded, operands, (array,))
-    return _in_full(recorded, traces, axis, operands, (array,), partial(function.general, array, axis, keepdims=keep))
-
-
-def combine_fast(function: Plain, x: Any, y: Any) -> Any:
-    """The product of two values; what is known of arrays like them is recorded at once."""
-    if type(x) is not ndarray or type(y) is not ndarray:
-        return function.general(x, y)
-    left, right = x, y
-    if cython.compiled and function.multiplies and (found := short_product(x, y)) is not None:
-        return found
-    operands = [node_of(left), node_of(right)]
-    recorded = find(function.traces, None, operands)
-    if recorded is not None and not _verify:
-        if recorded.ending is not None:
-            return _replayed(recorded, operands, (x, y))
-        node = replay(recorded, operands)
-        if cython.compiled:
-            run_few(node)
-        result = wrap(node)
-        if storage_of(left).pins or storage_of(right).pins:
-            after_record(node, now=True)
-        return result
-    return _in_full(recorded, function.traces, None, operands, (x, y), partial(function.general, x, y))
-
-
-def compose_fast(function: Plain, given: Any, arrays: tuple[Any, ...]) -> Any:
-    """What a call gives that follows from its arguments (`given`) and from dtypes, shapes and orders of arrays alone.
-
-    `given` is hashed and compared, so it may have no numbers of which different ones are equal.
+    `given` is compared, so it may have no numbers of which different ones are equal.
     """
     for array in arrays:
         if type(array) is not ndarray:
             return function.general(given, *arrays)
-    return _compose(function, given, arrays, arrays, None)
+    return _recalled(function, given, arrays, (), None)
 
 
-def _in_full(
-    known: RecordedTrace | None, traces: RecordedTraces, given: Any, operands: list[Node], arrays: tuple[Any, ...],
-    call: partial[Any], keeps: bool = False,
-) -> Any:  # fmt: skip
-    """What a call gives that no trace is known for; one is learned from it if that can be.
+def reduced(function: Replayed, array: Any, axis: Any, keepdims: Any) -> Any:
+    """Reduce an array over axes."""
+    keep = keepdims is True or (keepdims is not False and keepdims is not _NO_VALUE and as_flag(keepdims))
+    given = (_KEPT, axis) if keep else axis
+    if type(array) is not ndarray or not _is_plain(axis):
+        return function.general(given, array)
+    node = None if _verify else replay_straight(function.traces, given, node_of(array))
+    if node is None:
+        return _recalled(function, given, (array,), (), None)
+    if cython.compiled:
+        run_few(node)
+    result = wrap(node)
+    if storage_of(array).pins:
+        after_record(node, now=True)
+    return result
 
-    If there is a recorded trace after all, what that gives is compared.
+
+def over_axes(reduction: Callable[..., Any]) -> Replayed:
+    """Make a function of an array, an axis and `keepdims` one for `reduced`."""
+
+    def general(given: Any, array: Any) -> Any:
+        keep = type(given) is tuple and len(given) == 2 and given[0] is _KEPT
+        return reduction(array, given[1] if keep else given, keepdims=keep)
+
+    return Replayed(general, at_once=True)
+
+
+def matrix_product(function: Replayed, x: Any, y: Any) -> Any:
+    """Multiply matrices and vectors, short ones at once."""
+    if type(x) is not ndarray or type(y) is not ndarray:
+        return function.general(None, x, y)
+    if cython.compiled and (found := short_product(x, y)) is not None:
+        return found
+    return _recalled(function, None, (x, y), (), None)
+
+
+@overload
+def replayed(function: Function, *, in_place: bool = False, draws: bool = False) -> Function: ...
+@overload
+def replayed(*, in_place: bool = False, draws: bool = False) -> Callable[[Function], Function]: ...
+def replayed(function: Any = None, *, in_place: bool = False, draws: bool = False) -> Any:
+    """Have calls with arrays of ours and plain things recorded again by their traces; for use as a decorator.
+
+    The result (arrays, one or a tuple or list of them) must follow from the arguments and from dtypes, shapes and
+    orders of arrays alone; a call that looks at values is not replayed. The function must not warn.
+
+    Parameters
+    ----------
+    function : callable
+        The function in full.
+    in_place : bool
+        True of a function that gives nothing and writes to its first argument: what that holds then must follow so.
+    draws : bool
+        True of a method of what has a `_bit_generator`: the blocks of random bits that it takes are operands. It gives
+        a new array, and calls with arrays among their arguments are done in full.
     """
-    if known is not None:
-        return beside(call, partial(_replayed, known, operands, arrays))
-    recorder = begin(traces, given, operands, keeps)
-    if recorder is None:
-        return call()
+    if function is None:
+        return partial(replayed, in_place=in_place, draws=draws)
+    known = Replayed(function)
+    entered = partial(_drawn_in_full, function) if draws else public(function)
+    again = _drawn if draws else _rewritten if in_place else _called
+
+    @wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        result = again(known, args, options)
+        return entered(*args, **options) if result is NotImplemented else result
+
+    return call
+
+
+def drawn(method: Function) -> Function:
+    """Have a method that draws replayed."""
+    return replayed(method, draws=True)
+
+
+def _called(function: Replayed, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Call a function by its trace, or learn one; NotImplemented if its arguments are not plain."""
+    arrays: list[Any] = []
+    given = _all_noted(args, options, arrays)
+    return NotImplemented if given is None else _recalled(function, given, tuple(arrays), args, options)
+
+
+def _all_noted(args: tuple[Any, ...], options: dict[str, Any], arrays: list[Any]) -> Any:
+    """Note all arguments of a call; None if one is not plain, or an output."""
+    if not options:
+        return noted(args, arrays)
+    given = noted(args, arrays) if options.get("out") is None else None
+    named = None if given is None else noted(tuple(options.values()), arrays)
+    return None if named is None else (given, tuple(options), named)
+
+
+def _traces_here(function: Replayed) -> RecordedTraces:
+    """Give the traces of the device that is in use now; what may run at once is recorded alike on all."""
+    if function.at_once:
+        return function.traces
+    device = current()
+    if device is not function.device:
+        function.traces = function.elsewhere.setdefault(device, RecordedTraces())
+        function.device = device
+    return function.traces
+
+
+def _recalled(
+    function: Replayed, given: Any, arrays: tuple[Any, ...], args: tuple[Any, ...], options: dict[str, Any] | None
+) -> Any:
+    """Call a function by its trace, or in full: with its arguments, or (no `options`) with what was noted of them."""
+    operands: list[Any] = [None] * len(arrays)
+    asked = given
+    for at in range(len(arrays)):
+        array = cython.cast(ndarray, arrays[at])
+        node = operands[at] = node_of(array)
+        if array._strides is not node.strides and array._strides != node.strides:
+            asked = (_LIES, asked, array._strides)  # A part that is read as a value of its own.
+    traces = _traces_here(function)
+    recorded = find(traces, asked, operands)
+    if recorded is not None and not _verify:
+        return _result(recorded, operands, arrays, function.at_once)
+    if options is None:
+        call = partial(function.general, given, *arrays)
+    else:
+        call = partial(function.general, *args, **options)
+    if recorded is not None:
+        return beside(call, partial(_result, recorded, operands, arrays, function.at_once))
+    recorder = begin(traces, asked, operands, not function.at_once)
+    return call() if recorder is None else _learned(traces, recorder, asked, arrays, call)
+
+
+def _learned(
+    traces: RecordedTraces, recorder: TraceRecorder, given: Any, arrays: tuple[Any, ...], call: partial[Any]
+) -> Any:
+    """Call a function in full, and keep its trace if that says all."""
     before = [storage_of(array).value for array in arrays]
     try:
         result = call()
@@ -345,128 +414,113 @@ def _in_full(
     # What writes to its operands does more than give a result.
     if all([storage_of(array).value is value for array, value in zip(arrays, before, strict=True)]):
         _learn(traces, recorder, given, arrays, result)
-        if _verify and not learning():
-            learned = traces.known.entries.get(recorder.key)
-            if learned is not None:
-                tried(traces, given, learned, arrays, call, _replayed)
-                return compared(result, call)  # It may have been made of parts that were replayed.
+        trace = traces.known.entries.get(recorder.key) if _verify and not learning() else None
+        if trace is not None:
+            tried(traces, given, trace, arrays, call, _result)
+            return compared(result, call)  # It may have been made of parts that were replayed.
     return result
 
 
-def traced(function: Function) -> Function:
-    """A function that also takes the short way of `compose_fast`, where it takes arrays of ours and plain things.
-
-    What it gives (arrays, one or a tuple or list of them) must follow from its arguments and from the dtypes, shapes
-    and orders of arrays alone; where it looks at values or writes to an array it is not replayed. It must not warn.
-    """
-    plain = Plain(function)
-    entered = public(function)
-
-    @wraps(function)
-    def call(*args: Any, **options: Any) -> Any:
-        arrays: list[Any] = []
-        given = noted(args, arrays) if not options or options.get("out") is None else None
-        if given is not None and options:
-            named = noted(tuple(options.values()), arrays)
-            given = None if named is None else (given, tuple(options), named)
-        if given is None:
-            return entered(*args, **options)
-        return _compose(plain, given, tuple(arrays), args, options)
-
-    return call  # type: ignore[return-value]
-
-
-def traced_in_place(function: Function) -> Function:
-    """A function that writes to its first argument, an array, and takes the short way as `traced` ones do.
-
-    What that array holds then must follow as results of those do; the function gives nothing.
-    """
-    plain = Plain(function)
-    entered = public(function)
-
-    @wraps(function)
-    def call(target: Any, *args: Any, **options: Any) -> None:
-        if type(target) is not ndarray or not _rewritten(plain, target, args, options):
-            entered(target, *args, **options)
-
-    return call  # type: ignore[return-value]
-
-
-def _rewritten(plain: Plain, target: Any, args: tuple[Any, ...], options: dict[str, Any]) -> bool:
-    """Write to an array by what is known of a call, or learn of the call; False where neither can be done."""
+def _rewritten(function: Replayed, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Write to an array by a trace, or learn one; NotImplemented if neither can be done."""
+    target = args[0] if args else None
+    if type(target) is not ndarray or not target.writeable or storage_of(target).pins:
+        return NotImplemented
     storage = storage_of(target)
     arrays: list[Any] = []
-    given = noted(args, arrays) if target.writeable and not storage.pins else None
-    if given is not None and options:
-        named = noted(tuple(options.values()), arrays)
-        given = None if named is None else (given, tuple(options), named)
+    given = _all_noted(args[1:], options, arrays)
     if given is None:
-        return False
+        return NotImplemented
     value = storage.value
     operands: list[Any] = [value]
     for array in arrays:
         if storage_of(array).pins:
-            return False
+            return NotImplemented
         operands.append(node_of(array))
     if not is_whole(target):
         given = (_PART, given, target.code, target.offset, target._shape, target._strides)
-    recorded = _found(plain, given, operands)
+    traces = _traces_here(function)
+    recorded = find(traces, given, operands)
     if recorded is not None:
         if not _verify or learning() or any([node.tree for node in operands]):  # trees may have no numbers
             put(storage, replay(recorded, operands))
-            return True
+            return None
         twin = wrap(value)  # While it has this value, too, no routine changes it in place.
         put(twin.storage, replay(recorded, operands))
-        beside(partial(_general, plain, target, args, options), lambda: memory(target, twin.storage.value))
-        return True
-    recorder = begin(plain.traces, given, operands, True)
+        beside(partial(_written_in_full, function, args, options), partial(memory, target, twin.storage.value))
+        return None
+    recorder = begin(traces, given, operands, True)
     if recorder is None:
-        return False
+        return NotImplemented
     try:
-        plain.general(target, *args, **options)
+        function.general(*args, **options)
     finally:
         end(recorder)
     if storage.value is not value:
-        learn(plain.traces, recorder, given, storage.value)
+        learn(traces, recorder, given, storage.value)
+        trace = traces.known.entries.get(recorder.key) if _verify and not learning() else None
+        if trace is not None:
+            tried_write(traces, given, trace, (target, *arrays), partial(function.general, *args, **options))
+    return None
+
+
+def _written_in_full(function: Replayed, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Write to an array in full, and give what it holds then."""
+    function.general(*args, **options)
+    return memory(args[0], storage_of(args[0]).value)
+
+
+def _drawn(function: Replayed, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Draw by a trace, or learn one; NotImplemented if neither can be done."""
+    arrays: list[Any] = []
+    noticed = _all_noted(args[1:], options, arrays)
+    if noticed is None or arrays:
+        return NotImplemented
+    source = args[0]._bit_generator
+    given = (type(args[0]), noticed)
+    traces = _traces_here(function)
+    recorded = find(traces, given, [])
+    if recorded is not None:
         if _verify and not learning():
-            learned = plain.traces.known.entries.get(recorder.key)
-            if learned is not None:
-                write = partial(plain.general, target, *args, **options)
-                tried_write(plain.traces, given, learned, (target, *arrays), write)
-    return True
+            return _drawn_beside(recorded, source, partial(_drawn_in_full, function.general, *args, **options))
+        return wrap(replay(recorded, [node for count in recorded.ending for node in source.take(count)]))
+    # Calls of other threads take blocks that this one does not use, and so are not learned from.
+    recorder = begin(traces, given, []) if source.taken is None else None
+    if recorder is None:
+        return NotImplemented
+    taken: list[Any] = []
+    source.taken = taken
+    try:
+        result = _drawn_in_full(function.general, *args, **options)
+    finally:
+        end(recorder)
+        source.taken = None
+    if type(result) is ndarray and is_whole(result):
+        learn_draw(traces, recorder, given, storage_of(result).value, taken)
+    return result
 
 
-def _found(plain: Plain, given: Any, operands: list[Any]) -> RecordedTrace | None:
-    """The trace of a call on the device that is in use now."""
-    device = current()
-    if device is not plain.device:
-        plain.device = device
-        plain.traces = RecordedTraces()
-    return find(plain.traces, given, operands)
+def _drawn_in_full(method: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Draw in full."""
+    result = method(*args, **options)
+    if type(result) is ndarray and result.is_scalar:
+        for given in (*args[1:], *options.values()):
+            if type(given) is tuple and not given:
+                result.is_scalar = False  # Of ``size=()`` NumPy gives an array.
+    return result
 
 
-def _compose(
-    plain: Plain, given: Any, arrays: tuple[Any, ...], args: tuple[Any, ...], options: dict[str, Any] | None
-) -> Any:
-    """A call by its trace, or in full: with its arguments as they came, or (no `options`) what was noted of them."""
-    operands: list[Any] = []
-    asked = given
-    for array in arrays:
-        node = node_of(array)
-        operands.append(node)
-        if array._strides is not node.strides and array._strides != node.strides:
-            asked = (_LIES, asked, array._strides)  # A part that is read as a value of its own.
-    recorded = _found(plain, asked, operands)
-    if recorded is not None and not _verify:
-        return _replayed(recorded, operands, arrays)
-    call = partial(plain.general, given, *args) if options is None else partial(plain.general, *args, **options)
-    return _in_full(recorded, plain.traces, asked, operands, arrays, call, True)
-
-
-def _general(plain: Plain, target: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Write to an array in full; what it holds then."""
-    plain.general(target, *args, **options)
-    return memory(target, storage_of(target).value)
+def _drawn_beside(recorded: RecordedTrace, source: Any, call: partial[Any]) -> Any:
+    """Draw by a trace and in full, by the same blocks, which no other thread has."""
+    with source.lock:
+        before = source.state
+        operands = [node for count in recorded.ending for node in source.take(count)]
+        result = wrap(replay(recorded, operands))
+        after, source.state = source.state, before
+        try:
+            return compared(result, call)
+        finally:
+            source.state = after  # Another thread may learn a call meanwhile: then nothing was done in full.
 
 
 def noted(values: Any, arrays: list[Any], depth: int = 0) -> Any:
@@ -505,33 +559,35 @@ def noted(values: Any, arrays: list[Any], depth: int = 0) -> Any:
     return tuple(notes)
 
 
-def _replayed(recorded: Any, operands: list[Node], arrays: tuple[Any, ...]) -> Any:
-    """The array (or the arrays) that a recorded trace leads to."""
+def _result(recorded: Any, operands: list[Node], arrays: tuple[Any, ...], at_once: bool) -> Any:
+    """Make the array, or the arrays, of a recorded trace."""
+    if recorded.results is not None:
+        return _results(recorded, operands, arrays)
     ending = recorded.ending
-    if type(ending) is Endings:
-        return _replayed_all(recorded, ending, operands, arrays)
     if ending is not None and ending.operand >= 0:
         return _of_operand(ending, arrays)
     node = replay(recorded, operands)
+    if cython.compiled and at_once and ending is None:
+        run_few(node)
     result = wrap(node) if ending is None else _of_value(ending, node)
     _run_pinned(arrays, node)
     return result
 
 
-def _replayed_all(recorded: Any, endings: Endings, operands: list[Node], arrays: tuple[Any, ...]) -> Any:
-    """Several arrays; they have values of their own, or are views of operands."""
+def _results(recorded: Any, operands: list[Node], arrays: tuple[Any, ...]) -> Any:
+    """Make several arrays; they have values of their own, or are views of operands."""
+    kind, endings = recorded.ending
     if recorded.instructions:
         replay(recorded, operands)
     results: list[Any] = []
-    for part, number in zip(endings.parts, recorded.results, strict=True):
-        ending = part
+    for ending, number in zip(endings, recorded.results, strict=True):
         if number < 0:
             results.append(_of_operand(ending, arrays))
         else:
             node = operands[number]
             results.append(wrap(node) if ending is None else _of_value(ending, node))
             _run_pinned(arrays, node)
-    return tuple(results) if endings.kind is tuple else results
+    return tuple(results) if kind is tuple else results
 
 
 def _of_operand(ending: Ending, arrays: tuple[Any, ...]) -> Any:
@@ -585,7 +641,7 @@ def _learn(traces: RecordedTraces, recorder: Any, given: Any, arrays: tuple[Any,
             own.add(id(storage_of(one)))
             nodes.append(storage_of(one).value)
     if several:
-        learn(traces, recorder, given, nodes, Endings(kind, endings))
+        learn(traces, recorder, given, nodes, (kind, endings))
     else:
         learn(traces, recorder, given, nodes[0], endings[0])
 
@@ -620,7 +676,7 @@ def is_whole(array: Any) -> bool:
 
 
 def frozen(given: Any, depth: int = 0) -> Any:
-    """Arguments as what `compose_fast` compares: integers, text, None, and lists of such; NotImplemented for others.
+    """Arguments as what `recalled` compares: integers, text, None, and lists of such; NotImplemented for others.
 
     Different ones of these are equal nowhere, as True and 1 or 2 and 2.0 are.
     """
@@ -653,16 +709,19 @@ def _is_plain(axis: Any) -> bool:
 
 
 __all__ = [
+    "KEPT",
     "ElementwiseCall",
-    "Plain",
+    "Replayed",
     "call_fast",
     "choose_fast",
-    "combine_fast",
-    "compose_fast",
+    "drawn",
     "frozen",
     "is_whole",
+    "matrix_product",
     "noted",
-    "reduce_fast",
-    "traced",
-    "traced_in_place",
+    "over_axes",
+    "recalled",
+    "reduced",
+    "replayed",
+    "store_fast",
 ]

@@ -14,8 +14,8 @@ from numloom.array.ndarray import node_of, wrap
 from numloom.base.dtypes import I64
 from numloom.device import registry
 from numloom.graph import build
+from numloom.graph.again import made
 from numloom.graph.node import tracing
-from numloom.graph.replay import made
 from numloom.ops.elementwise import ELEMENTWISE
 
 Array = Any

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import traced
+from numloom.api.calling import replayed
 from numloom.api.conditions import numpy_is_near, unless
 from numloom.api.elementwise import divide, floor, isfinite, log10, multiply, power, sign, where
 from numloom.api.manipulation import moveaxis, normal_axes
@@ -227,7 +227,7 @@ def empty_like(
     return new_array(empty_leaf(code, extents, strides))
 
 
-@traced
+@replayed
 def zeros_like(
     a: Any, dtype: Any = None, order: str | None = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Array:
@@ -235,7 +235,7 @@ def zeros_like(
     return full_like(a, 0, dtype, order, subok, shape, device=device)
 
 
-@traced
+@replayed
 def ones_like(
     a: Any, dtype: Any = None, order: str | None = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Array:
@@ -243,7 +243,7 @@ def ones_like(
     return full_like(a, 1, dtype, order, subok, shape, device=device)
 
 
-@traced
+@replayed
 def full_like(
     a: Any,
     fill_value: Any,
@@ -494,7 +494,7 @@ def arange(
     return _arange(start, stop, step, dtype, device=device, like=like)
 
 
-@traced
+@replayed
 def _arange(start: Any, stop: Any, step: Any, dtype: Any, *, device: Any, like: Any) -> Array:
     if like is not None:
         return made_like(
@@ -587,7 +587,7 @@ def stepped(count: int, first: np.ndarray[Any, Any], code: int) -> Node:
     return node
 
 
-@traced
+@replayed
 def linspace(
     start: Any,
     stop: Any,
@@ -720,7 +720,7 @@ def _whole(dtype: Any) -> bool:
     return dtype is not None and KINDS[code_of(dtype)] in "iu"
 
 
-@traced
+@replayed
 def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Array:
@@ -740,7 +740,7 @@ def logspace(
 _NO_ZERO = "Geometric sequence cannot include zero"
 
 
-@traced
+@replayed
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Array:
     """`num` values in a geometric progression from `start` to `stop` (looks at them)."""
     waits = in_tree(start, stop) and not _whole(dtype)
@@ -781,7 +781,7 @@ def _along(node: Node, shape: tuple[int, ...], axis: int) -> Node:
     return build.view(node, node.code, 0, shape, strides)
 
 
-@traced
+@replayed
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """Coordinates of the elements of an array: one array an axis, stacked (a tuple of open ones if `sparse`)."""
     shape = shape_of(dimensions)
@@ -799,7 +799,7 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     return result
 
 
-@traced
+@replayed
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Array, ...]:
     """Coordinate matrices of vectors of coordinates.
 

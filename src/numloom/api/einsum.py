@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import Plain, compose_fast, frozen, traced
+from numloom.api.calling import Replayed, frozen, recalled, replayed
 from numloom.api.products import MULTIPLY, arranged, delivered, permuted, product, reshaped, seen, summed
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, view_of, wrap
@@ -75,11 +75,11 @@ def einsum(
             recall = frozen(optimize) is not NotImplemented
             optimize = frozen(optimize) if recall else optimize
         given = given, None if dtype is None else code_of(dtype), named_order(order, "K"), casting, optimize, kind
-    result = compose_fast(_EINSUM, given, arrays) if recall else _einsum(given, *arrays)
+    result = recalled(_EINSUM, given, arrays) if recall else _einsum(given, *arrays)
     return result if out is None else delivered(node_of(result), out, "einsum", *arrays, casting=casting)
 
 
-@traced
+@replayed
 def _einsum_of_lists(*operands: Any, **options: Any) -> Array:
     """`einsum` by lists of labels."""
     text, arrays = _from_lists(operands)
@@ -135,7 +135,7 @@ def _einsum(given: Any, *operands: Any) -> Array:
     return delivered(node, None, "einsum", *arrays, order=order)
 
 
-_EINSUM = Plain(_einsum)
+_EINSUM = Replayed(_einsum)
 
 
 def _ordered(

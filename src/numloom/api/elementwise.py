@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import choose_fast, traced
+from numloom.api.calling import choose_fast, replayed
 from numloom.api.conditions import numpy_is_near
 from numloom.api.inserting import ordered_as, relaid
 from numloom.api.manipulation import normal_axis
@@ -303,7 +303,7 @@ def _greatest(code: int) -> int:
     return 1 if code == BOOL else int(np.iinfo(DTYPES[code]).max)
 
 
-@traced
+@replayed
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Array:
     """`x` with NaN and infinities replaced by numbers (by default 0 and the largest finite ones).
 
@@ -358,7 +358,7 @@ def _replaced(node: Node, mask: Array, value: Any) -> Node:
 # ---------------------------------------------------------------- rounding
 
 
-@traced
+@replayed
 def round(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
     """Values rounded to `decimals` places, halves to the even neighbour.
 
@@ -405,7 +405,7 @@ def round(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
 around = round
 
 
-@traced
+@replayed
 def fix(x: Any, out: Array | None = None) -> Array:
     """Values rounded towards zero."""
     return trunc(asarray(x), out=out)
@@ -426,7 +426,7 @@ def imag(val: Any) -> Array:
     return array.imag
 
 
-@traced
+@replayed
 def angle(z: Any, deg: bool = False) -> Array:
     """The angle of complex numbers, in radians or degrees."""
     array = asarray(z)
@@ -467,7 +467,7 @@ def _infinite(x: Any, out: Any, positive: bool) -> Array:
 # ---------------------------------------------------------------- special functions
 
 
-@traced
+@replayed
 def sinc(x: Any) -> Array:
     """``sin(pi x) / (pi x)``, 1 at 0."""
     array = asarray(x)
@@ -478,7 +478,7 @@ def sinc(x: Any) -> Array:
     return sin(angle_) / angle_
 
 
-@traced
+@replayed
 def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: float = 2 * np.pi) -> Array:
     """Angles along `axis` with jumps of more than half a period taken out."""
     array = asarray(p)

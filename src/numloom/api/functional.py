@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from numloom.api import quantiles, reductions, sorting
-from numloom.api.calling import traced
+from numloom.api.calling import replayed
 from numloom.api.creation import ones, zeros_like
 from numloom.api.elementwise import not_equal
 from numloom.api.elementwise import where as choose
@@ -139,7 +139,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Array:
     return result
 
 
-@traced
+@replayed
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Array:
     """Elements of the first of several arrays whose condition is true, else `default`.
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from numloom.api.at_once import at_once
-from numloom.api.calling import Plain, compose_fast, traced
+from numloom.api.calling import Replayed, recalled, replayed
 from numloom.api.conditions import numpy_is_near, raised_where, unless
 from numloom.api.creation import zeros
 from numloom.api.elementwise import add, isfinite, minimum, where
@@ -462,7 +462,7 @@ def _histogram(a: Any, bins: Any, limits: Any, density: Any, weights: Any) -> tu
     sides = _edges(array, bins, limits, weights)
     uniform = not np.ndim(bins)
     if amounts is None:
-        total = compose_fast(_COUNTED, "uniform" if uniform else "", (array, sides))
+        total = recalled(_COUNTED, "uniform" if uniform else "", (array, sides))
     else:
         total = _counts(array, sides, amounts, uniform)
     if not density:
@@ -471,14 +471,14 @@ def _histogram(a: Any, bins: Any, limits: Any, density: Any, weights: Any) -> tu
     return total / widths / total.sum(), sides
 
 
-_traced_histogram = traced(_histogram)
+_traced_histogram = replayed(_histogram)
 
 
 def _counted(given: str, array: Array, sides: Array) -> Array:
     return _counts(array, sides, None, given == "uniform")
 
 
-_COUNTED = Plain(_counted)
+_COUNTED = Replayed(_counted)
 
 
 def _counts(array: Array, sides: Array, amounts: Array | None, uniform: bool) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from numloom.api.at_once import RECORDED, at_once
-from numloom.api.calling import Plain, compose_fast, traced, traced_in_place
+from numloom.api.calling import Replayed, recalled, replayed
 from numloom.api.conditions import numpy_is_near, unless
 from numloom.api.elementwise import logical_not, logical_or, where
 from numloom.api.manipulation import broadcast_to, lines_along, normal_axis
@@ -80,7 +80,7 @@ def _bounded(indices: Any, extent: int, mode: str) -> Node:
     if not extent and node.size:
         raise IndexError("cannot do a non-empty take from an empty axes.")
     if mode == "wrap":
-        return build.binary_scalar(_REMAINDER, node, extent)
+        return build.binary(_REMAINDER, node, extent)
     return build.elementwise(_CLIP, (node, 0, extent - 1))
 
 
@@ -107,7 +107,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Array | None = None
     """
     plain = type(a) is ndarray and type(indices) is ndarray and (axis is None or type(axis) is int)
     if plain and out is None and type(mode) is str and 0 not in a.shape:
-        return compose_fast(_TAKE, (axis, mode), (a, indices))
+        return recalled(_TAKE, (axis, mode), (a, indices))
     return _take((axis, mode), a, indices, out)
 
 
@@ -125,7 +125,7 @@ def _take(given: tuple[int | None, str], a: Any, indices: Any, out: Array | None
     return store(out, node, "take", "unsafe", exact=True)
 
 
-_TAKE = Plain(_take)
+_TAKE = Replayed(_take)
 
 
 def compress(condition: Any, a: Any, axis: int | None = None, out: Array | None = None) -> Array:
@@ -161,7 +161,7 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Array | None 
     return take(a, flatnonzero(mask), axis, out)
 
 
-@traced
+@replayed
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
     """Elements at positions along an axis, positions given for each line of the others.
 
@@ -222,7 +222,7 @@ def _along_axis(array: Array, where: Array, axis: int) -> list[Node]:
     return nodes
 
 
-@traced
+@replayed
 def choose(a: Any, choices: Any, out: Array | None = None, mode: str = "raise") -> Array:
     """Elements of one of several arrays, as `a` says.
 
@@ -268,7 +268,7 @@ def choose(a: Any, choices: Any, out: Array | None = None, mode: str = "raise") 
     code = arrays[0].code if count == 1 else code_of(np.result_type(*strong, *(kind() for kind in weak)))
     node = build.cast(node_of(arrays[-1]), code)
     for number in range(count - 2, -1, -1):
-        chosen = build.binary_scalar(ELEMENTWISE["equal"], index, number)
+        chosen = build.binary(ELEMENTWISE["equal"], index, number)
         node = build.elementwise(WHERE, (chosen, build.cast(node_of(arrays[number]), code), node))
     shape = broadcast_shapes(node.shape, index.shape)
     ordered = c_strides(shape, ITEMSIZES[code])
@@ -277,7 +277,7 @@ def choose(a: Any, choices: Any, out: Array | None = None, mode: str = "raise") 
     return deliver(node, (a, *arrays)) if out is None else store(out, node, "choose", exact=True)
 
 
-@traced
+@replayed
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """A read-only view of a diagonal."""
     return diagonal_view(asarray(a), offset, axis1, axis2)
@@ -292,7 +292,7 @@ def _flat_target(a: Any, name: str) -> Array:
     return check_out(a)
 
 
-@traced_in_place
+@replayed(in_place=True)
 def put(a: Array, ind: Any, v: Any, mode: str = "raise") -> None:
     """Write values (repeated as needed) at positions of the flattened array; of equal positions the last one wins.
 
@@ -336,14 +336,14 @@ def _whole(array: Array) -> Advanced:
 def _coordinates(positions: Node, shape: tuple[int, ...]) -> list[Node]:
     """Coordinates of positions in a flattened array; of one out of bounds the first coordinate is, too."""
     size = prod(shape)
-    below = build.binary_scalar(_LESS, positions, -size)
-    negative = build.binary_scalar(_LESS, positions, 0)
-    rest = build.elementwise(WHERE, (negative, build.binary_scalar(_ADD, positions, size), positions))
+    below = build.binary(_LESS, positions, -size)
+    negative = build.binary(_LESS, positions, 0)
+    rest = build.elementwise(WHERE, (negative, build.binary(_ADD, positions, size), positions))
     rest = build.elementwise(WHERE, (below, size, rest))
     found = []
     for extent in shape[:0:-1]:
-        found.append(build.binary_scalar(_REMAINDER, rest, extent))
-        rest = build.binary_scalar(_FLOOR_DIVIDE, rest, extent)
+        found.append(build.binary(_REMAINDER, rest, extent))
+        rest = build.binary(_FLOOR_DIVIDE, rest, extent)
     return [rest, *found[::-1]]
 
 
@@ -362,7 +362,7 @@ def _repeated(v: Any, count: int, code: int) -> Node | None:
     flat = _flattened(values)
     if flat.size == count:
         return flat
-    index = build.binary_scalar(_REMAINDER, build.iota(count), flat.size)
+    index = build.binary(_REMAINDER, build.iota(count), flat.size)
     return build.gather(flat, [index], (0,), 0)
 
 
@@ -444,7 +444,7 @@ def putmask(a: Array, mask: Any, values: Any) -> None:
     write(target.storage, target.code, target.offset, target.shape, target.strides, node)
 
 
-@traced_in_place
+@replayed(in_place=True)
 def put_along_axis(arr: Array, indices: Any, values: Any, axis: int | None) -> None:
     """Write values at positions along an axis, positions given for each line of the others.
 
@@ -642,7 +642,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     for array, extent, one in zip(arrays, extents, modes, strict=True):
         node = build.cast(node_of(array), I64)
         if one == "wrap":
-            node = build.binary_scalar(_REMAINDER, node, extent)
+            node = build.binary(_REMAINDER, node, extent)
         elif one == "clip":
             node = build.elementwise(_CLIP, (node, 0, extent - 1))
         else:
@@ -653,7 +653,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
         raise ValueError("invalid entry in coordinates array")
     total, weight = build.scalar(0, I64), 1
     for node, extent in list(zip(bounded, extents, strict=True))[:: -1 if order == "C" else 1]:
-        total = build.binary(_ADD, build.binary_scalar(_MULTIPLY, node, weight), total)
+        total = build.binary(_ADD, build.binary(_MULTIPLY, node, weight), total)
         weight *= extent
     return (
         unless(wrong, wrap(total), ValueError, "invalid entry in coordinates array")

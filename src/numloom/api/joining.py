@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from numloom.api.at_once import RECORDED, at_once, joined
-from numloom.api.calling import Plain, compose_fast, traced
+from numloom.api.calling import Replayed, recalled, replayed
 from numloom.api.conditions import numpy_is_near
 from numloom.api.manipulation import (
     atleast_1d,
@@ -55,7 +55,7 @@ def concatenate(
     as_sequence(arrays, "concatenate needs a sequence of arrays")
     if out is None and dtype is None and casting == "same_kind" and type(axis) is int:
         arrays = tuple(arrays)
-        return compose_fast(_CONCATENATE, _joins(arrays, axis), arrays)
+        return recalled(_CONCATENATE, _joins(arrays, axis), arrays)
     return _concatenated(arrays, axis, out, dtype, casting)
 
 
@@ -71,7 +71,7 @@ def _joined_fast(given: Any, *arrays: Any) -> Array:
     return _concatenated(arrays, given[0] if type(given) is tuple else given, None, None, "same_kind")
 
 
-_CONCATENATE = Plain(_joined_fast)
+_CONCATENATE = Replayed(_joined_fast)
 
 
 def _concatenated(arrays: Any, axis: int | None, out: Array | None, dtype: Any, casting: str) -> Array:
@@ -177,7 +177,7 @@ def _interleaved(parts: list[Node], code: int, axis: int, strides: tuple[int, ..
     number = build.iota(len(parts))
     node = build.cast(parts[-1], code)
     for k in range(len(parts) - 2, -1, -1):
-        chosen = build.binary_scalar(EQUAL, number, k)
+        chosen = build.binary(EQUAL, number, k)
         node = build.elementwise(WHERE, [chosen, build.cast(parts[k], code), node])
     return node if node.strides == strides else None
 
@@ -191,7 +191,7 @@ def stack(
     if out is None and dtype is None and casting == "same_kind" and type(axis) is int:
         arrays = tuple(arrays)
         given = axis, *_in_memory(arrays)
-        return compose_fast(_STACK, given, arrays)
+        return recalled(_STACK, given, arrays)
     return _stack(arrays, axis, out, dtype, casting)
 
 
@@ -199,7 +199,7 @@ def _stack_fast(given: Any, *arrays: Any) -> Array:
     return _stack(arrays, given[0], None, None, "same_kind")
 
 
-_STACK = Plain(_stack_fast)
+_STACK = Replayed(_stack_fast)
 
 
 def _stack(arrays: Any, axis: Any, out: Array | None, dtype: Any, casting: str) -> Array:
@@ -236,7 +236,7 @@ def _stacked(parts: list[Array], axis: int) -> Array:
 def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
     """Arrays (vectors as rows) one below another."""
     if dtype is None and casting == "same_kind" and isinstance(tup, (list, tuple)):
-        return compose_fast(_VSTACK, None, tuple(tup))
+        return recalled(_VSTACK, None, tuple(tup))
     return concatenate(_several(atleast_2d, tup), 0, dtype=dtype, casting=casting)
 
 
@@ -244,7 +244,7 @@ def _vstack(given: None, *arrays: Any) -> Array:
     return concatenate(_several(atleast_2d, arrays), 0)
 
 
-_VSTACK = Plain(_vstack)
+_VSTACK = Replayed(_vstack)
 
 
 def row_stack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
@@ -258,7 +258,7 @@ def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
     """Arrays side by side along the second axis (vectors along the first)."""
     if dtype is None and casting == "same_kind" and isinstance(tup, (list, tuple)):
         arrays = tuple(tup)
-        return compose_fast(_HSTACK, _in_memory(arrays), arrays)
+        return recalled(_HSTACK, _in_memory(arrays), arrays)
     return _hstack((), *_several(atleast_1d, tup), dtype=dtype, casting=casting)
 
 
@@ -267,16 +267,16 @@ def _hstack(given: tuple[bool, ...], *arrays: Any, dtype: Any = None, casting: s
     return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
-_HSTACK = Plain(_hstack)
+_HSTACK = Replayed(_hstack)
 
 
-@traced
+@replayed
 def dstack(tup: Any) -> Array:
     """Arrays put together along the third axis."""
     return concatenate(_several(atleast_3d, tup), 2)
 
 
-@traced
+@replayed
 def column_stack(tup: Any) -> Array:
     """Vectors as columns (and matrices) side by side."""
     parts = [asarray(array) for array in as_sequence(tup, _TO_STACK)]
@@ -287,7 +287,7 @@ def _several(view: Any, arrays: Any) -> list[Array]:
     return [view(array) for array in as_sequence(arrays, _TO_STACK)]
 
 
-@traced
+@replayed
 def block(arrays: Any) -> Array:
     """Nested lists of arrays put together: innermost lists along the last axis, and so outwards."""
     depth = _block_depth(arrays)
@@ -327,7 +327,7 @@ def _block_leaves(item: Any) -> Iterable[Any]:
 # ---------------------------------------------------------------- splitting
 
 
-@traced
+@replayed
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     """Views of parts along `axis`: that many nearly equal ones, or cut at the given indices."""
     array = asarray(ary)
@@ -345,7 +345,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array
     return [array[(*lead, slice(start, stop))] for start, stop in pairwise(cuts)]
 
 
-@traced
+@replayed
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     """Views of equal parts along `axis`, or of parts cut at the given indices."""
     array = asarray(ary)
@@ -356,7 +356,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     return array_split(array, indices_or_sections, axis)
 
 
-@traced
+@replayed
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     """Parts along the second axis (the first of a vector)."""
     array = asarray(ary)
@@ -365,7 +365,7 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     return split(array, indices_or_sections, 1 if array.ndim > 1 else 0)
 
 
-@traced
+@replayed
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     """Parts along the first axis."""
     array = asarray(ary)
@@ -374,7 +374,7 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     return split(array, indices_or_sections, 0)
 
 
-@traced
+@replayed
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     """Parts along the third axis."""
     array = asarray(ary)
@@ -383,7 +383,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     return split(array, indices_or_sections, 2)
 
 
-@traced
+@replayed
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
     """Views of an array's parts along `axis`, without that axis."""
     array = asarray(x)

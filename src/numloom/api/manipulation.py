@@ -10,7 +10,7 @@ import numpy as np
 
 from numloom.api.at_once import RECORDED
 from numloom.api.at_once import at_once as by_numpy
-from numloom.api.calling import traced
+from numloom.api.calling import replayed
 from numloom.array.convert import asarray, host_numbers
 from numloom.array.methods import without_ones
 from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
@@ -64,19 +64,19 @@ def lines_along(array: Array, axis: Any) -> tuple[Array, int]:
 # ---------------------------------------------------------------- shape
 
 
-@traced
+@replayed
 def reshape(a: Any, /, shape: Any, order: str | None = "C", *, copy: bool | None = None) -> Array:
     """The same values in another shape: a view where the memory allows, else a copy."""
     return asarray(a).reshape(shape, order=order, copy=copy)
 
 
-@traced
+@replayed
 def ravel(a: Any, order: str | None = "C") -> Array:
     """The elements as one dimension: a view where the memory allows."""
     return asarray(a).ravel(order)
 
 
-@traced
+@replayed
 def transpose(a: Any, axes: Any = None) -> Array:
     """A view with the axes permuted (reversed if `axes` is None)."""
     array: Any = a if type(a) is ndarray else asarray(a)
@@ -86,7 +86,7 @@ def transpose(a: Any, axes: Any = None) -> Array:
 permute_dims = transpose
 
 
-@traced
+@replayed
 def matrix_transpose(x: Any, /) -> Array:
     """A view with the last two axes exchanged."""
     array = asarray(x)
@@ -95,13 +95,13 @@ def matrix_transpose(x: Any, /) -> Array:
     return array.swapaxes(-1, -2)
 
 
-@traced
+@replayed
 def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
     """A view with two axes exchanged."""
     return asarray(a).swapaxes(axis1, axis2)
 
 
-@traced
+@replayed
 def moveaxis(a: Any, source: Any, destination: Any) -> Array:
     """A view with axes moved to other places; the others keep their order."""
     array = asarray(a)
@@ -116,7 +116,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Array:
     return array.transpose(tuple(order))
 
 
-@traced
+@replayed
 def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
     """A view with `axis` moved before the axis that stands at `start`."""
     array = asarray(a)
@@ -131,7 +131,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
     return array.transpose(tuple(order))
 
 
-@traced
+@replayed
 def expand_dims(a: Any, axis: Any) -> Array:
     """A view with new axes of extent 1 at the places `axis` of the result."""
     array = asarray(a)
@@ -148,7 +148,7 @@ def squeeze(a: Any, axis: Any = None) -> Array:
     return _squeezed(a, axis)
 
 
-@traced
+@replayed
 def _squeezed(a: Any, axis: Any) -> Array:
     array = a if type(a) is ndarray else asarray(a)
     if axis is None:
@@ -161,19 +161,19 @@ def _squeezed(a: Any, axis: Any) -> Array:
     return view_of(array, array.offset, tuple(array.shape[k] for k in kept), tuple(array.strides[k] for k in kept))
 
 
-@traced
+@replayed
 def atleast_1d(*arys: Any) -> Any:
     """Arrays seen with at least one axis; a tuple if there are several."""
     return _each(lambda a: a if a.ndim else a.reshape(1), arys)
 
 
-@traced
+@replayed
 def atleast_2d(*arys: Any) -> Any:
     """Arrays seen with at least two axes; a tuple if there are several."""
     return _each(lambda a: a if a.ndim >= 2 else a.reshape((1, a.size)), arys)
 
 
-@traced
+@replayed
 def atleast_3d(*arys: Any) -> Any:
     """Arrays seen with at least three axes; a tuple if there are several."""
     return _each(
@@ -192,7 +192,7 @@ def _each(view: Any, arrays: tuple[Any, ...]) -> Any:
 # ---------------------------------------------------------------- broadcasting
 
 
-@traced
+@replayed
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
     """A read-only view repeated to `shape`."""
     array = asarray(array)
@@ -212,7 +212,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
     return result
 
 
-@traced
+@replayed
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Array, ...]:
     """Views of the arrays at their common shape (read-only where elements repeat).
 
@@ -258,7 +258,7 @@ def _is_few(array: Any, times: Any) -> bool:
 
 
 @by_numpy(lambda A, reps: np.tile(A, reps) if _is_few(A, reps) else None, most=RECORDED, pending=False)
-@traced
+@replayed
 def tile(A: Any, reps: Any) -> Array:
     """An array repeated `reps` times along each axis."""
     array = asarray(A)
@@ -278,7 +278,7 @@ def tile(A: Any, reps: Any) -> Array:
     most=RECORDED,
     pending=False,
 )
-@traced
+@replayed
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     """Each element repeated along an axis.
 
@@ -345,7 +345,7 @@ def taken(array: Array, index: np.ndarray[Any, Any], axis: int) -> Array:
     return wrap(build.gather(node_of(array), [node_of(asarray(index))], (axis,), axis, inside=True))
 
 
-@traced
+@replayed
 def resize(a: Any, new_shape: Any) -> Array:
     """A new array of `new_shape`, filled with the elements of `a` again and again."""
     array = asarray(a).ravel()
@@ -360,14 +360,14 @@ def resize(a: Any, new_shape: Any) -> Array:
     whole, rest = divmod(count, array.size)
     if not rest:
         return broadcast_to(array, (whole, array.size)).copy().reshape(shape)
-    where = build.binary_scalar(REMAINDER, build.iota(count), array.size)
+    where = build.binary(REMAINDER, build.iota(count), array.size)
     return wrap(build.gather(node_of(array), [where], (0,), 0, inside=True)).reshape(shape)
 
 
 # ---------------------------------------------------------------- reordering
 
 
-@traced
+@replayed
 def flip(m: Any, axis: Any = None) -> Array:
     """A view with the order along `axis` (all axes if None) reversed."""
     array = asarray(m)
@@ -375,7 +375,7 @@ def flip(m: Any, axis: Any = None) -> Array:
     return array[tuple(slice(None, None, -1) if k in axes else slice(None) for k in range(array.ndim))]
 
 
-@traced
+@replayed
 def fliplr(m: Any) -> Array:
     """A view with the second axis reversed."""
     array = asarray(m)
@@ -384,7 +384,7 @@ def fliplr(m: Any) -> Array:
     return array[:, ::-1]
 
 
-@traced
+@replayed
 def flipud(m: Any) -> Array:
     """A view with the first axis reversed."""
     array = asarray(m)
@@ -393,7 +393,7 @@ def flipud(m: Any) -> Array:
     return array[::-1]
 
 
-@traced
+@replayed
 def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Array:
     """A view turned by `k` quarter turns in the plane of two axes."""
     array = asarray(m)
@@ -416,7 +416,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Array:
     return turned if k == 1 else flip(turned, axes[1])
 
 
-@traced
+@replayed
 def roll(a: Any, shift: Any, axis: Any = None) -> Array:
     """Elements moved along `axis` (of the flattened array if None), what leaves at the end enters in front.
 
@@ -446,7 +446,7 @@ def _rolled(array: Array, total: dict[int, int]) -> Array:
     # The result lies as the array does: read in the order of its memory.
     steps = array.strides
     order = sorted(range(array.ndim), key=lambda k: -abs(steps[k]))
-    indices = {order.index(k): build.binary_scalar(SUBTRACT, build.iota(array.shape[k]), s) for k, s in shifts.items()}
+    indices = {order.index(k): build.binary(SUBTRACT, build.iota(array.shape[k]), s) for k, s in shifts.items()}
     if order == list(range(array.ndim)):
         return wrap(gathered(array, indices, inside=True))
     rolled = wrap(gathered(array.transpose(order), indices, inside=True))

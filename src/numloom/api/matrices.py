@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import traced
+from numloom.api.calling import replayed
 from numloom.api.creation import arange, empty, full, new_array, shape_of, zeros
 from numloom.api.elementwise import multiply, where
 from numloom.array.convert import asarray, host_numbers, made_like
@@ -29,11 +29,11 @@ def _diagonal_mask(rows: int, columns: int, k: int) -> Node:
     """Where column minus row is `k`, generated."""
     k = max(-rows, min(k, columns))
     row = build.view(build.iota(rows), I64, 0, (rows, 1), (8, 0))
-    column = build.binary_scalar(ELEMENTWISE["subtract"], build.iota(columns), k)
+    column = build.binary(ELEMENTWISE["subtract"], build.iota(columns), k)
     return build.binary(EQUAL, row, column)
 
 
-@traced
+@replayed
 def eye(
     N: int,
     M: int | None = None,
@@ -61,7 +61,7 @@ def eye(
     return new_array(node)
 
 
-@traced
+@replayed
 def identity(n: int, dtype: Any = None, *, like: Any = None) -> Array:
     """The square identity matrix."""
     if like is not None:
@@ -69,7 +69,7 @@ def identity(n: int, dtype: Any = None, *, like: Any = None) -> Array:
     return eye(n, dtype=float if dtype is None else dtype)
 
 
-@traced
+@replayed
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Array:
     """Ones on and below a diagonal, zeros above; generated."""
     if like is not None:
@@ -95,17 +95,17 @@ def _diagonal(k: Any) -> int:
 def _lower(rows: int, columns: int, k: int) -> Node:
     k = max(-rows, min(k, columns))
     row = build.view(build.iota(rows), I64, 0, (rows, 1), (8, 0))
-    column = build.binary_scalar(ELEMENTWISE["subtract"], build.iota(columns), k)
+    column = build.binary(ELEMENTWISE["subtract"], build.iota(columns), k)
     return build.binary(ELEMENTWISE["greater_equal"], row, column)
 
 
-@traced
+@replayed
 def tril(m: Any, k: int = 0) -> Array:
     """A matrix with zeros above a diagonal."""
     return _part(m, _diagonal(k), lower=True)
 
 
-@traced
+@replayed
 def triu(m: Any, k: int = 0) -> Array:
     """A matrix with zeros below a diagonal."""
     return _part(m, _diagonal(k) - 1, lower=False)
@@ -123,7 +123,7 @@ def _part(m: Any, k: int, lower: bool) -> Array:
     return new_array(build.elementwise(WHERE, (mask, node, zero) if lower else (mask, zero, node)))
 
 
-@traced
+@replayed
 def diag(v: Any, k: int = 0) -> Array:
     """A matrix with a vector on a diagonal, or a diagonal of a matrix (a read-only view)."""
     array = asarray(v)
@@ -142,7 +142,7 @@ def diag(v: Any, k: int = 0) -> Array:
     return result
 
 
-@traced
+@replayed
 def diagflat(v: Any, k: int = 0) -> Array:
     """A matrix with the flattened values on a diagonal."""
     return diag(asarray(v).ravel(), k)
@@ -152,7 +152,7 @@ _FEW_COLUMNS = 8
 """Columns up to which a power is chosen element by element."""
 
 
-@traced
+@replayed
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
     """Powers of a vector as the columns of a matrix."""
     vector = asarray(x)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import Plain, compose_fast, traced
+from numloom.api.calling import Replayed, recalled, replayed
 from numloom.api.elementwise import left_shift, not_equal, right_shift
 from numloom.api.inserting import ordered_as
 from numloom.api.manipulation import lines_along
@@ -74,7 +74,7 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Array:
     in_memory = stored or array.storage.value.buffer is not None
     if axis is not None and type(axis) is not int:
         axis = as_integer(axis)
-    return compose_fast(_PACKED, (axis, bitorder, in_memory), (array,))
+    return recalled(_PACKED, (axis, bitorder, in_memory), (array,))
 
 
 def _packed(given: tuple[int | None, str, bool], array: Array) -> Array:
@@ -94,7 +94,7 @@ def _packed(given: tuple[int | None, str, bool], array: Array) -> Array:
     return packed if packed.flags.c_contiguous or array.flags.fnc else packed.copy()
 
 
-_PACKED = Plain(_packed)
+_PACKED = Replayed(_packed)
 
 
 def _gathered(words: Array, bitorder: str) -> Array:
@@ -105,7 +105,7 @@ def _gathered(words: Array, bitorder: str) -> Array:
     return ((ones * _COLLECTED[bitorder]) >> 56).astype(np.uint8)
 
 
-@traced
+@replayed
 def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "big") -> Array:
     """The bits of bytes, along an axis, as elements 0 and 1.
 

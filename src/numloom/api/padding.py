@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import traced
+from numloom.api.calling import replayed
 from numloom.api.elementwise import maximum, minimum, where
 from numloom.api.manipulation import broadcast_to, gathered, moveaxis
 from numloom.api.quantiles import median
@@ -38,7 +38,7 @@ _KEYWORDS: dict[str, dict[str, Any]] = {
 }
 
 
-@traced
+@replayed
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
     """An array with borders, in the memory order of the array.
 

@@ -15,9 +15,9 @@ from numloom.base.dtypes import DTYPES, I64, ITEMSIZES, KINDS
 from numloom.engine.evaluate import mirror_of
 from numloom.engine.look import is_near
 from numloom.graph import build
+from numloom.graph.again import lose
 from numloom.graph.layout import broadcast_shapes, k_strides
 from numloom.graph.node import CAST, FILL, LEAF, SCALAR, Node
-from numloom.graph.replay import lose
 from numloom.ops.definitions import OpDef
 from numloom.ops.elementwise import ELEMENTWISE
 
@@ -57,7 +57,7 @@ class Power(ufunc):
     def _checked_at(self, a: Array, indices: Any, value: Node | None) -> Node | None:
         if value is None or KINDS[value.code] != "i" or not a[indices].size:
             return value
-        return _gated(value, build.binary_scalar(_LESS, value, 0))
+        return _gated(value, build.binary(_LESS, value, 0))
 
     def reduce(
         self,
@@ -84,7 +84,7 @@ class Power(ufunc):
         if not stands_aside(array) and self._of_integers(node := node_at(array), dtype, out) and node.shape:
             axis = normal_axes(axis, len(node.shape))[0]
             starts = asarray(indices)
-            negative = wrap(build.cast(build.binary_scalar(_LESS, node, 0), I64))
+            negative = wrap(build.cast(build.binary(_LESS, node, 0), I64))
             # The first element of a part is no exponent.
             counts = FUNCTIONS[np.add].reduceat(negative, starts, axis) - negative.take(starts, axis)
             array = wrap(_gated(node, node_of((counts > 0).any())))
@@ -115,7 +115,7 @@ def allowed(exponent: Node, mask: Node | None = None) -> Node:
         raise ValueError(_REFUSED)
     if mask is not None:
         exponent = build.elementwise(WHERE, (mask, exponent, 0))
-    return _looked_at(exponent, build.binary_scalar(_LESS, exponent, 0))
+    return _looked_at(exponent, build.binary(_LESS, exponent, 0))
 
 
 def _looked_at(node: Node, bad: Node) -> Node:
@@ -151,9 +151,9 @@ def _with_exponents(node: Node, axis: int | None, where: Any) -> Array:
     mask = None if where is True else mask_of(where)
     if axis is not None:
         shape = (node.shape[axis], *(1,) * (len(node.shape) - axis - 1))
-        later = node_of(wrap(build.binary_scalar(_GREATER, build.iota(shape[0]), 0)).reshape(shape))
+        later = node_of(wrap(build.binary(_GREATER, build.iota(shape[0]), 0)).reshape(shape))
         mask = later if mask is None else build.binary(_AND, mask, later)
-    bad = build.binary_scalar(_LESS, node, 0)
+    bad = build.binary(_LESS, node, 0)
     return wrap(_gated(node, bad if mask is None else build.binary(_AND, bad, mask)))
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import Plain, combine_fast, compose_fast, frozen, store_fast, traced
+from numloom.api.calling import Replayed, frozen, matrix_product, recalled, replayed, store_fast
 from numloom.api.joining import concatenate
 from numloom.api.manipulation import moveaxis, normal_axes, normal_axis
 from numloom.api.running import deliver
@@ -443,15 +444,15 @@ def matmul(
         and axes is NO_VALUE and axis is NO_VALUE and keepdims is False and order == "K" and casting == "same_kind"
     ):  # fmt: skip
         if out is None:
-            return combine_fast(_MATMUL, x1, x2)
+            return matrix_product(_MATMUL, x1, x2)
         shape = (*x1._shape[:1], *x2._shape[1:])
         if type(out) is ndarray and len(x1._shape) == 2 and x1._shape[1:] == x2._shape[:1] and out._shape == shape:
-            node = node_of(combine_fast(_MATMUL, x1, x2))
+            node = node_of(matrix_product(_MATMUL, x1, x2))
             return out if store_fast(out, node) else store(out, node, "matmul", casting)
     return generalized("matmul", x1, x2, _matmul, out, axes, axis, keepdims, casting, order, dtype, signature)
 
 
-def _plain_matmul(x1: Any, x2: Any) -> Array:
+def _plain_matmul(given: None, x1: Any, x2: Any) -> Array:
     """`matmul` with no other arguments."""
     if type(x1) is ndarray and type(x2) is ndarray and x1.code == x2.code and x1.code not in LOW:
         # Matrices and vectors of one dtype, which loops of small products are made of: nothing is to be resolved.
@@ -466,7 +467,7 @@ def _plain_matmul(x1: Any, x2: Any) -> Array:
     )  # fmt: skip
 
 
-_MATMUL = Plain(_plain_matmul, multiplies=True)
+_MATMUL = Replayed(_plain_matmul, at_once=True)
 
 
 def _matmul(left: Node, right: Node) -> Node:
@@ -592,11 +593,11 @@ def dot(a: Any, b: Any, out: Any = None) -> Array:
     ValueError
         If shapes do not fit, or `out` does not.
     """
-    return combine_fast(_DOT, a, b) if out is None else _general_dot(a, b, out)
+    return matrix_product(_DOT, a, b) if out is None else _general_dot(None, a, b, out)
 
 
 @public
-def _general_dot(a: Any, b: Any, out: Any = None) -> Array:
+def _general_dot(given: None, a: Any, b: Any, out: Any = None) -> Array:
     """`dot` of anything."""
     left, right, code = _pair(a, b)
     if not left.ndim or not right.ndim:
@@ -615,7 +616,7 @@ def _general_dot(a: Any, b: Any, out: Any = None) -> Array:
     return _dotted(node, out, left, right)
 
 
-_DOT = Plain(_general_dot, multiplies=True)
+_DOT = Replayed(_general_dot, at_once=True)
 
 
 def _dotted(node: Node, out: Any, left: Array, right: Array) -> Array:
@@ -631,10 +632,10 @@ def _dotted(node: Node, out: Any, left: Array, right: Array) -> Array:
 
 def vdot(a: Any, b: Any, /) -> Array:
     """Inner product of two flattened arrays, the first conjugated."""
-    return combine_fast(_VDOT, a, b)
+    return recalled(_VDOT, None, (a, b))
 
 
-def _vdot(a: Any, b: Any) -> Array:
+def _vdot(given: None, a: Any, b: Any) -> Array:
     left, right, code = _pair(a, b)
     left, right = left.ravel(), right.ravel()
     if left.size != right.size:
@@ -643,15 +644,15 @@ def _vdot(a: Any, b: Any) -> Array:
     return delivered(node, None, "vdot", left, right)
 
 
-_VDOT = Plain(_vdot)
+_VDOT = Replayed(_vdot, at_once=True)
 
 
 def inner(a: Any, b: Any, /) -> Array:
     """Products summed over the last axes."""
-    return combine_fast(_INNER, a, b)
+    return recalled(_INNER, None, (a, b))
 
 
-def _inner(a: Any, b: Any) -> Array:
+def _inner(given: None, a: Any, b: Any) -> Array:
     left, right, code = _pair(a, b)
     if not left.ndim or not right.ndim:
         return dot(left, right)
@@ -666,15 +667,15 @@ def _inner(a: Any, b: Any) -> Array:
     return delivered(node, None, "inner", left, right)
 
 
-_INNER = Plain(_inner)
+_INNER = Replayed(_inner, at_once=True)
 
 
 def outer(a: Any, b: Any, out: Any = None) -> Array:
     """Products of every element of the one with every element of the other (both flattened)."""
-    return combine_fast(_OUTER, a, b) if out is None else _outer(a, b, out)
+    return recalled(_OUTER, None, (a, b)) if out is None else _outer(None, a, b, out)
 
 
-def _outer(a: Any, b: Any, out: Any = None) -> Array:
+def _outer(given: None, a: Any, b: Any, out: Any = None) -> Array:
     left, right, code = _pair(a, b)
     left, right = left.ravel(), right.ravel()
     node = build.binary(
@@ -683,13 +684,13 @@ def _outer(a: Any, b: Any, out: Any = None) -> Array:
     return delivered(node, out, "multiply", left, right)
 
 
-_OUTER = Plain(_outer)
+_OUTER = Replayed(_outer, at_once=True)
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
     """Products summed over pairs of axes: the last `axes` of `a` with the first of `b`, or two lists of axes."""
     given = frozen(axes)
-    result = _tensordot(axes, a, b) if given is NotImplemented else compose_fast(_TENSORDOT, given, (a, b))
+    result = _tensordot(axes, a, b) if given is NotImplemented else recalled(_TENSORDOT, given, (a, b))
     result.is_scalar = False
     return result
 
@@ -709,7 +710,7 @@ def _tensordot(axes: Any, a: Any, b: Any) -> Array:
     return delivered(node, None, "tensordot", left, right)
 
 
-_TENSORDOT = Plain(_tensordot)
+_TENSORDOT = Replayed(_tensordot)
 
 
 def _several(axes: Any) -> tuple[Any, ...]:
@@ -737,12 +738,12 @@ def contracted(a: Node, b: Node, a_axes: tuple[int, ...], b_axes: tuple[int, ...
 
 def kron(a: Any, b: Any) -> Array:
     """Kronecker product: every element of `a` times the whole of `b`."""
-    result = combine_fast(_KRON, a, b)
+    result = recalled(_KRON, None, (a, b))
     result.is_scalar = not result.shape
     return result
 
 
-def _kron(a: Any, b: Any) -> Array:
+def _kron(given: None, a: Any, b: Any) -> Array:
     left, right, code = _pair(a, b)
     ndim = max(left.ndim, right.ndim)
     first = (1,) * (ndim - left.ndim) + left.shape
@@ -754,7 +755,7 @@ def _kron(a: Any, b: Any) -> Array:
     return wrap(node).reshape(shape)
 
 
-_KRON = Plain(_kron)
+_KRON = Replayed(_kron, at_once=True)
 
 
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Array:
@@ -800,7 +801,7 @@ def _cross(a: Any, b: Any, axisa: int, axisb: int, axisc: int) -> Array:
     axisc = normal_axis(axisc, len(result_shape))
 
     # 1, 2, 0 and 2, 0, 1: counted back from the end where an index is negative, which takes no division.
-    place = {by: build.binary_scalar(ADD, build.iota(3), by - 3) for by in (1, 2)}
+    place = {by: build.binary(ADD, build.iota(3), by - 3) for by in (1, 2)}
 
     def turn(array: Array, by: int) -> Node:
         # Elements by, by + 1, by + 2 of three, counted in a circle.
@@ -812,7 +813,7 @@ def _cross(a: Any, b: Any, axisa: int, axisb: int, axisc: int) -> Array:
     return moveaxis(wrap(build.binary(SUBTRACT, forward, backward)), -1, axisc)
 
 
-_spatial_cross = traced(_cross)
+_spatial_cross = replayed(_cross)
 
 
 def _plane_cross(left: Array, right: Array, code: int, axisc: int) -> Array:
@@ -836,7 +837,7 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
     given = frozen((offset, axis1, axis2)) if dtype is None and out is None else NotImplemented
     if given is NotImplemented:
         return _trace((offset, axis1, axis2), a, dtype, out)
-    return compose_fast(_TRACE, given, (a,))
+    return recalled(_TRACE, given, (a,))
 
 
 def _trace(given: tuple[Any, Any, Any], a: Any, dtype: Any = None, out: Any = None) -> Array:
@@ -844,7 +845,7 @@ def _trace(given: tuple[Any, Any, Any], a: Any, dtype: Any = None, out: Any = No
     return diagonal_view(asarray(a), offset, axis1, axis2).sum(-1, dtype=dtype, out=out)
 
 
-_TRACE = Plain(_trace)
+_TRACE = Replayed(_trace)
 
 
 def diagonal_view(array: Array, offset: int, axis1: int, axis2: int) -> Array:
@@ -869,10 +870,10 @@ def diagonal_view(array: Array, offset: int, axis1: int, axis2: int) -> Array:
     return result
 
 
-def operator_matmul(x: Any, y: Any) -> Any:
+def operator_matmul(given: None, x: Any, y: Any) -> Any:
     """``x @ y``; other libraries' arrays that hold ours decide themselves."""
     if type(x) is ndarray and type(y) is ndarray:
-        return _plain_matmul(x, y)
+        return _plain_matmul(None, x, y)
     return answered("matmul", x, y) if multiplies_itself(x) or multiplies_itself(y) else matmul(x, y)
 
 
@@ -880,7 +881,7 @@ def _shown(shape: Sequence[int]) -> str:
     return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
 
 
-bind(matmul=Plain(operator_matmul, multiplies=True), method_dot=dot, method_trace=trace)
+bind(matmul=partial(matrix_product, Replayed(operator_matmul, at_once=True)), method_dot=dot, method_trace=trace)
 
 __all__ = [
     "cross",

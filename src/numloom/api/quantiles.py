@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numloom.api.calling import traced
+from numloom.api.calling import replayed
 from numloom.api.conditions import unless
 from numloom.api.elementwise import isfinite, where
 from numloom.api.inserting import relaid
@@ -258,7 +258,7 @@ _CAST_ANYHOW = {"median", "nanmedian", "nanquantile", "nanpercentile"}
 # ---------------------------------------------------------------- quantiles
 
 
-@traced
+@replayed
 def quantile(
     a: Any,
     q: Any,
@@ -310,7 +310,7 @@ def quantile(
     return _quantiles(array, levels, axis, out, method, keepdims, weights)
 
 
-@traced
+@replayed
 def percentile(
     a: Any,
     q: Any,
@@ -419,7 +419,7 @@ def _reached(share: Array, levels: np.ndarray[Any, Any], last: Any) -> Array:
 # ---------------------------------------------------------------- without NaN
 
 
-@traced
+@replayed
 def nanquantile(
     a: Any,
     q: Any,
@@ -438,7 +438,7 @@ def nanquantile(
     return _nan_quantiles(array, levels, axis, out, method, keepdims, weights)
 
 
-@traced
+@replayed
 def nanpercentile(
     a: Any,
     q: Any,
@@ -497,7 +497,7 @@ def _without_nan(lines: SortedLines, levels: Levels, method: str) -> Array:
 # ---------------------------------------------------------------- medians
 
 
-@traced
+@replayed
 def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Array:
     """The middle of the sorted elements along axes, the mean of the two middle ones of an even number.
 
@@ -537,7 +537,7 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
     return _delivered(middle, lines.shape, out, "median")
 
 
-@traced
+@replayed
 def nanmedian(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = NO_VALUE
 ) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import Plain, reduce_fast, traced
+from numloom.api.calling import over_axes, reduced, replayed
 from numloom.api.conditions import numpy_is_near, raised_where, unless
 from numloom.api.elementwise import (
     UFUNCS,
@@ -86,7 +86,7 @@ def sum(
         0-d where NumPy gives a scalar: nothing waits.
     """
     if dtype is None and out is None and initial is NO_VALUE and where is True:
-        return reduce_fast(_SUM, a, axis, keepdims)
+        return reduced(_SUM, a, axis, keepdims)
     return add.reduce(a, axis, dtype, out, _flag(keepdims), initial, _mask(where))
 
 
@@ -101,7 +101,7 @@ def prod(
 ) -> Array:
     """The product of the elements over axes; arguments as for `sum`."""
     if dtype is None and out is None and initial is NO_VALUE and where is True:
-        return reduce_fast(_PROD, a, axis, keepdims)
+        return reduced(_PROD, a, axis, keepdims)
     return multiply.reduce(a, axis, dtype, out, _flag(keepdims), initial, _mask(where))
 
 
@@ -115,7 +115,7 @@ def max(
 ) -> Array:
     """The largest element over axes, NaN if there is one; arguments as for `sum`."""
     if out is None and initial is NO_VALUE and where is True:
-        return reduce_fast(_MAX, a, axis, keepdims)
+        return reduced(_MAX, a, axis, keepdims)
     return maximum.reduce(a, axis, None, out, _flag(keepdims), initial, _mask(where))
 
 
@@ -129,7 +129,7 @@ def min(
 ) -> Array:
     """The smallest element over axes, NaN if there is one; arguments as for `sum`."""
     if out is None and initial is NO_VALUE and where is True:
-        return reduce_fast(_MIN, a, axis, keepdims)
+        return reduced(_MIN, a, axis, keepdims)
     return minimum.reduce(a, axis, None, out, _flag(keepdims), initial, _mask(where))
 
 
@@ -140,18 +140,18 @@ amin = min
 def any(a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = False, *, where: Any = True) -> Array:
     """Whether an element over axes is not zero."""
     if out is None and where is True:
-        return reduce_fast(_ANY, a, axis, keepdims)
+        return reduced(_ANY, a, axis, keepdims)
     return logical_or.reduce(a, axis, None, out, _flag(keepdims), NO_VALUE, _mask(where))
 
 
 def all(a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = False, *, where: Any = True) -> Array:
     """Whether no element over axes is zero."""
     if out is None and where is True:
-        return reduce_fast(_ALL, a, axis, keepdims)
+        return reduced(_ALL, a, axis, keepdims)
     return logical_and.reduce(a, axis, None, out, _flag(keepdims), NO_VALUE, _mask(where))
 
 
-@traced
+@replayed
 def ptp(a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = False) -> Array:
     """The largest minus the smallest element over axes."""
     array = asarray(a)
@@ -161,20 +161,20 @@ def ptp(a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = Fals
 
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Array:
     """How many elements over axes are not zero."""
-    return reduce_fast(_COUNT, a, axis, keepdims)
+    return reduced(_COUNT, a, axis, keepdims)
 
 
 def _count(a: Any, axis: Any, keepdims: bool) -> Array:
     return add.reduce(deliver(build.cast(node_at(a), BOOL)), axis, np.int64, None, keepdims)
 
 
-_SUM = Plain(public(add.reduce))
-_PROD = Plain(public(multiply.reduce))
-_MAX = Plain(public(maximum.reduce))
-_MIN = Plain(public(minimum.reduce))
-_ANY = Plain(public(logical_or.reduce))
-_ALL = Plain(public(logical_and.reduce))
-_COUNT = Plain(public(_count))
+_SUM = over_axes(public(add.reduce))
+_PROD = over_axes(public(multiply.reduce))
+_MAX = over_axes(public(maximum.reduce))
+_MIN = over_axes(public(minimum.reduce))
+_ANY = over_axes(public(logical_or.reduce))
+_ALL = over_axes(public(logical_and.reduce))
+_COUNT = over_axes(public(_count))
 
 
 def _flag(keepdims: Any) -> bool:
@@ -205,14 +205,14 @@ def _mask(where: Any) -> Any:
 def argmax(a: Any, axis: int | None = None, out: Array | None = None, *, keepdims: Any = False) -> Array:
     """Position of the largest element (the first NaN if there is one) along an axis or of the flattened array."""
     if out is None:
-        return reduce_fast(_ARGMAX, a, axis, keepdims if type(keepdims) is bool else _truth(keepdims))
+        return reduced(_ARGMAX, a, axis, keepdims if type(keepdims) is bool else _truth(keepdims))
     return _position("argmax", a, axis, out, _truth(keepdims))
 
 
 def argmin(a: Any, axis: int | None = None, out: Array | None = None, *, keepdims: Any = False) -> Array:
     """Position of the smallest element (the first NaN if there is one) along an axis or of the flattened array."""
     if out is None:
-        return reduce_fast(_ARGMIN, a, axis, keepdims if type(keepdims) is bool else _truth(keepdims))
+        return reduced(_ARGMIN, a, axis, keepdims if type(keepdims) is bool else _truth(keepdims))
     return _position("argmin", a, axis, out, _truth(keepdims))
 
 
@@ -244,8 +244,8 @@ def _position(name: str, a: Any, axis: Any, out: Any = None, keepdims: bool = Fa
     return finish(result, out, (a,), name, "unsafe")
 
 
-_ARGMAX = Plain(partial(_position, "argmax"))
-_ARGMIN = Plain(partial(_position, "argmin"))
+_ARGMAX = over_axes(partial(_position, "argmax"))
+_ARGMIN = over_axes(partial(_position, "argmin"))
 
 
 def any_zero(node: Node, axes: tuple[int, ...]) -> bool:
@@ -281,7 +281,7 @@ def mean(
     ndarray
     """
     if dtype is None and out is None and where is True:
-        return reduce_fast(_MEAN, a, axis, keepdims)
+        return reduced(_MEAN, a, axis, keepdims)
     return _mean(a, axis, dtype, out, keepdims, where)
 
 
@@ -307,7 +307,7 @@ def _mean(a: Any, axis: Any, dtype: Any = None, out: Any = None, keepdims: Any =
     return finish(result, out, (a,), "mean", "unsafe")
 
 
-_MEAN = Plain(_mean)
+_MEAN = over_axes(_mean)
 
 
 def var(
@@ -351,12 +351,12 @@ def var(
     """
     plain = dtype is None and out is None and type(ddof) is int and not ddof and where is True
     if plain and mean is NO_VALUE and correction is NO_VALUE:
-        return reduce_fast(_VAR, a, axis, keepdims)
+        return reduced(_VAR, a, axis, keepdims)
     return _any_var(a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
 @public
-@traced
+@replayed
 def _any_var(
     a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: Any, where: Any, mean: Any, correction: Any
 ) -> Array:
@@ -378,12 +378,12 @@ def std(
     """The standard deviation over axes; arguments as for `var`."""
     plain = dtype is None and out is None and type(ddof) is int and not ddof and where is True
     if plain and mean is NO_VALUE and correction is NO_VALUE:
-        return reduce_fast(_STD, a, axis, keepdims)
+        return reduced(_STD, a, axis, keepdims)
     return _any_std(a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
 @public
-@traced
+@replayed
 def _any_std(
     a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: Any, where: Any, mean: Any, correction: Any
 ) -> Array:
@@ -439,7 +439,7 @@ def _variance(
     squares = _reduced(M2, node, axes, keepdims, F64)
     rest = count - ddof
     rest = 0 if rest < 0 else rest
-    return build.cast(build.binary_scalar(ELEMENTWISE["divide"], squares, float(rest)), shown)
+    return build.cast(build.binary(ELEMENTWISE["divide"], squares, float(rest)), shown)
 
 
 @public
@@ -452,8 +452,8 @@ def _plain_std(a: Any, axis: Any, keepdims: bool) -> Array:
     return deliver(_deviation(a, axis, keepdims=keepdims), (a,))
 
 
-_VAR = Plain(_plain_var)
-_STD = Plain(_plain_std)
+_VAR = over_axes(_plain_var)
+_STD = over_axes(_plain_std)
 
 
 def _masked_variance(array: Array, axis: Any, ddof: Any, keepdims: bool, where: Any, known: Any, code: int) -> Node:
@@ -600,7 +600,7 @@ def _filled(array: Array, value: Any) -> Array:
     return deliver(build.elementwise(WHERE, (build.unary(ISNAN, node), value, node)), (array,))
 
 
-@traced
+@replayed
 def nansum(
     a: Any,
     axis: Any = None,
@@ -615,7 +615,7 @@ def nansum(
     return sum(_filled(array, 0) if _inexact(array) else array, axis, dtype, out, keepdims, initial, where)
 
 
-@traced
+@replayed
 def nanprod(
     a: Any,
     axis: Any = None,
@@ -630,7 +630,7 @@ def nanprod(
     return prod(_filled(array, 1) if _inexact(array) else array, axis, dtype, out, keepdims, initial, where)
 
 
-@traced
+@replayed
 def nanmax(
     a: Any,
     axis: Any = None,
@@ -643,7 +643,7 @@ def nanmax(
     return UFUNCS["fmax"].reduce(a, axis, None, out, _flag(keepdims), initial, _mask(where))
 
 
-@traced
+@replayed
 def nanmin(
     a: Any,
     axis: Any = None,
@@ -689,7 +689,7 @@ def _arg_of_numbers(function: Any, array: Array, worst: float, axis: Any, out: A
     return result if out is None else function(_filled(array, worst), axis, out, keepdims=keepdims)
 
 
-@traced
+@replayed
 def nanmean(
     a: Any,
     axis: Any = None,
@@ -714,7 +714,7 @@ def _check_inexact(dtype: Any, out: Any) -> None:
             raise TypeError(f"If a is inexact, then {name} must be inexact")
 
 
-@traced
+@replayed
 def nanvar(
     a: Any,
     axis: Any = None,
@@ -731,7 +731,7 @@ def nanvar(
     return finish(_nan_variance(a, axis, dtype, ddof, keepdims, where, mean, correction), out, (a,), "var", "unsafe")
 
 
-@traced
+@replayed
 def nanstd(
     a: Any,
     axis: Any = None,

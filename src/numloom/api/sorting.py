@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from numloom.api.at_once import at_once, running_sum
-from numloom.api.calling import traced
+from numloom.api.calling import replayed
 from numloom.api.creation import full_like
 from numloom.api.elementwise import invert, negative
 from numloom.api.manipulation import lines_along, normal_axis
@@ -74,7 +74,7 @@ def _sorted(a: np.ndarray[Any, Any], axis: Any = -1) -> np.ndarray[Any, Any]:
 
 
 @at_once(_sorted)
-@traced
+@replayed
 def sort(
     a: Any,
     axis: Any = -1,
@@ -113,7 +113,7 @@ def sort(
 
 
 @at_once(lambda a, axis=-1: a.argsort(axis, "stable"))
-@traced
+@replayed
 def argsort(
     a: Any,
     axis: Any = -1,
@@ -136,7 +136,7 @@ def argsort(
     return wrap(call("argsort", node_of(array), code=I64, shape=array.shape, axis=axis))
 
 
-@traced
+@replayed
 def sort_complex(a: Any) -> Array:
     """A sorted copy along the last axis, as complex numbers: by real part, then by imaginary part."""
     ordered = sort(a)
@@ -178,7 +178,7 @@ def _check_selection(kind: Any, order: Any) -> None:
         raise ValueError(f"kind must be 'introselect' (got {kind!r})")
 
 
-@traced
+@replayed
 def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Array:
     """A copy in which the elements at positions `kth` are where sorting would put them."""
     _check_selection(kind, order)
@@ -199,7 +199,7 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order
     )
 
 
-@traced
+@replayed
 def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Array:
     """Positions that would partition."""
     _check_selection(kind, order)
@@ -219,7 +219,7 @@ def partition_in_place(a: Array, kth: Any, axis: Any = -1, kind: str = "introsel
 
 
 @at_once(lambda keys, axis=-1: np.lexsort(keys, axis))
-@traced
+@replayed
 def lexsort(keys: Any, axis: int = -1) -> Array:
     """Positions that sort by the last key, ties by the one before it, and so on.
 
@@ -248,7 +248,7 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
 
 
 @at_once(lambda a, v, side="left": a.searchsorted(v, side))
-@traced
+@replayed
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Array:
     """Where each of `v` would go in the sorted vector `a`.
 
@@ -390,14 +390,14 @@ def _running_sum(a: np.ndarray[Any, Any], axis: Any = None) -> np.ndarray[Any, A
 
 
 @at_once(_running_sum, anywhere=False)
-@traced
+@replayed
 def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
     """Running sums along an axis (of the flattened array if it is None)."""
     return scanned("add", a, axis, dtype, out, "cumsum")
 
 
 @at_once(lambda a, axis=None: _running(a.cumprod, axis), anywhere=False)
-@traced
+@replayed
 def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
     """Running products along an axis (of the flattened array if it is None)."""
     return scanned("multiply", a, axis, dtype, out, "cumprod")
@@ -444,13 +444,13 @@ def _cumulative(op: str, x: Any, axis: Any, dtype: Any, out: Any, initial: bool,
     return store_result(out, result, name)
 
 
-@traced
+@replayed
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
     """Running sums along an axis, NaN counting as 0."""
     return scanned("add", _without_nan(a, 0), axis, dtype, out, "nancumsum")
 
 
-@traced
+@replayed
 def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
     """Running products along an axis, NaN counting as 1."""
     return scanned("multiply", _without_nan(a, 1), axis, dtype, out, "nancumprod")

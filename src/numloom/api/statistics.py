@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import Plain, compose_fast, traced
+from numloom.api.calling import Replayed, recalled, replayed
 from numloom.api.joining import concatenate
 from numloom.api.products import matmul
 from numloom.array.convert import asarray
@@ -64,7 +64,7 @@ def cov(
         raise ValueError("ddof must be integer")
     if type(m) is ndarray and y is None and fweights is None and aweights is None:
         ddof, code = None if ddof is None else int(ddof), None if dtype is None else code_of(dtype)
-        return compose_fast(_COV, (bool(rowvar), _is_biased(bias), ddof, code), (m,))
+        return recalled(_COV, (bool(rowvar), _is_biased(bias), ddof, code), (m,))
     return _cov(m, y, rowvar, bias, ddof, fweights, aweights, dtype)
 
 
@@ -118,7 +118,7 @@ def _cov_of_one(given: tuple[bool, bool, int | None, int | None], m: Array) -> A
     return _cov(m, None, rowvar, bias, ddof, None, None, None if code is None else DTYPES[code])
 
 
-_COV = Plain(_cov_of_one)
+_COV = Replayed(_cov_of_one)
 
 
 def _variables(x: Array, rowvar: bool, dtype: Any) -> Array:
@@ -144,7 +144,7 @@ def _weights(fweights: Any, aweights: Any, count: int) -> Array | None:
     return weights
 
 
-@traced
+@replayed
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Array:
     """Correlation coefficients of variables: their covariances by the product of their deviations.
 
@@ -172,7 +172,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
 # ---------------------------------------------------------------- signals
 
 
-@traced
+@replayed
 def convolve(a: Any, v: Any, mode: str = "full") -> Array:
     """The discrete convolution of two vectors.
 
@@ -198,7 +198,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Array:
     return _correlated(x, turned.conj() if y.dtype.kind == "c" else turned, mode)
 
 
-@traced
+@replayed
 def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
     """The cross-correlation of two vectors: sums of products at each shift, `v` conjugated.
 

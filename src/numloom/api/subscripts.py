@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import Plain, compose_fast, traced, traced_in_place
+from numloom.api.calling import Replayed, recalled, replayed
 from numloom.api.running import deliver
 from numloom.array.convert import asarray, from_host
 from numloom.array.ndarray import assign, assigned_value, bind, later, ndarray, node_of, seen_through, wrap
@@ -223,14 +223,14 @@ def _read_item(array: Array, index: Any) -> Array:
     return seen_through(array, found)
 
 
-_read_at_lists = traced(_read_item)
+_read_at_lists = replayed(_read_item)
 
 
 def taken(array: Array, index: Array) -> Array:
     """Read an array at an index array of integers."""
     if 0 in array.shape or 0 in index.shape:  # Then indices may be looked at.
         return _taken(None, array, index)
-    return compose_fast(_TAKEN, None, (array, index))
+    return recalled(_TAKEN, None, (array, index))
 
 
 def _taken(given: None, array: Array, index: Array) -> Array:
@@ -239,7 +239,7 @@ def _taken(given: None, array: Array, index: Array) -> Array:
     return take_advanced(array, found)
 
 
-_TAKEN = Plain(_taken)
+_TAKEN = Replayed(_taken)
 
 
 def _ordered(found: Advanced, indices: list[Node], shape: tuple[int, ...], itemsize: int) -> tuple[int, ...] | None:
@@ -294,7 +294,7 @@ def _put_item(array: Array, index: Any, value: Any) -> None:
         assign(array, found, value)
 
 
-_put_at_lists = traced_in_place(_put_item)
+_put_at_lists = replayed(_put_item, in_place=True)
 
 
 def put_advanced(array: Array, index: Any, found: Advanced, value: Any) -> None:

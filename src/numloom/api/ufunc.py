@@ -21,7 +21,7 @@ try:
 except ImportError:
     _indexing = None
 
-from numloom.api.calling import ElementwiseCall, traced, traced_in_place
+from numloom.api.calling import ElementwiseCall, replayed
 from numloom.api.description import described
 from numloom.api.extremes import EXTREMES, extreme
 from numloom.api.running import deliver
@@ -108,7 +108,7 @@ def finish(node: Node, out: Any, operands: Sequence[Any], name: str, casting: st
     return deliver(node, operands) if out is None else store(out, node, name, casting, exact=True)
 
 
-@traced
+@replayed
 def scan(array: Array, op: str, axis: int, code: int) -> Array:
     """Running `op` along an axis, in the dtype of this code."""
     node = build.cast(node_of(array), code)
@@ -232,7 +232,7 @@ class ufunc(ElementwiseCall):
         self._op_def = op_defs[0]
         # Row and dtype codes of plain reductions, by the code of what is reduced.
         self._plain: dict[int, tuple[ReductionDef, int, int]] = {}
-        self._in_place = traced_in_place(self._at)
+        self._in_place = replayed(self._at, in_place=True)
         self.__signature__ = _signature(self.nin, self.nout)
         self.__doc__ = described(self.__name__, self.nin, self.nout, op_defs)
         FUNCTIONS[numpy] = self
@@ -516,7 +516,7 @@ class ufunc(ElementwiseCall):
             value = _packed(initial, code)
             if self.__name__ == "multiply" and _absorbs(value, code):
                 # NumPy begins with the first value: 0 (or infinity) meets each element, not a product that overflowed.
-                node = build.binary_scalar(self._op_def, node, abs(value))
+                node = build.binary(self._op_def, node, abs(value))
         if not node.size:
             return self._reduced_nothing(node, axes, keepdims, code, value)
         result = _combined(op_def, node, axes, keepdims, code) if axes else build.cast(node, code)

@@ -19,9 +19,9 @@ from numloom.base.nesting import deeper
 from numloom.device.registry import current
 from numloom.engine.evaluate import download_layout, evaluate, leaf_memory
 from numloom.engine.verify import VerificationError, is_unset, same_bits, strides_that_count
+from numloom.graph.again import RecordedTrace, RecordedTraces, find, in_full, learning, replay
 from numloom.graph.build import copied, leaf
 from numloom.graph.node import Node
-from numloom.graph.replay import RecordedTrace, RecordedTraces, find, in_full, learning, replay
 
 Host = np.ndarray[Any, Any]
 
@@ -109,7 +109,7 @@ def tried(
         if find(traces, given, operands) is recorded:
             want = _in_full(full, others)
             if want is not None:
-                compare(again(recorded, operands, tuple(others)), want)
+                compare(again(recorded, operands, tuple(others), False), want)
 
 
 def tried_write(

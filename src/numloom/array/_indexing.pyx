@@ -21,7 +21,7 @@ from numloom.engine._numbers cimport (
 from numloom.engine.evaluate cimport at_hand as waits_for_nobody, evaluate, evaluate_one
 from numloom.graph.build cimport one_tuple
 from numloom.graph.node cimport Node, tracing, was_stored
-from numloom.graph.replay cimport learning
+from numloom.graph.again cimport learning
 
 from numloom.base.dtypes import BOOL as _BOOL, DTYPES, F16 as _F16, F64 as _F64, I64 as _I64
 from numloom.graph import node as _node

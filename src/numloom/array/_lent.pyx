@@ -21,7 +21,7 @@ from numloom.engine._numbers cimport code_of_number, is_host, near_pool
 from numloom.engine.look cimport is_quiet
 from numloom.graph.build cimport one_tuple
 from numloom.graph.node cimport Node
-from numloom.graph.replay cimport learning
+from numloom.graph.again cimport learning
 
 from functools import partial
 

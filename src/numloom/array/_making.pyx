@@ -19,7 +19,7 @@ from numloom.engine._indexing cimport itemsize_of, new_value
 from numloom.engine._numbers cimport code_of_number, host_pool, near_pool, stores_as, take_python
 from numloom.graph.build cimport one_tuple
 from numloom.graph.node cimport Node, new_node
-from numloom.graph.replay cimport learning
+from numloom.graph.again cimport learning
 
 import numpy
 

@@ -15,7 +15,7 @@ from numloom.engine._few cimport multiply_few
 from numloom.engine._numbers cimport MOST_DOTTED, WEAK_FLOAT, WEAK_INT, dot_rows, is_host
 from numloom.graph.build cimport one_tuple
 from numloom.graph.node cimport Node
-from numloom.graph.replay cimport learning
+from numloom.graph.again cimport learning
 
 import numpy
 

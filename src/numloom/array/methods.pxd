@@ -9,7 +9,7 @@ from numloom.engine._blocks cimport dense_copy
 from numloom.engine.evaluate cimport at_hand
 from numloom.graph.build cimport cast, copied
 from numloom.graph.node cimport Node
-from numloom.graph.replay cimport learning
+from numloom.graph.again cimport learning
 
 cdef int BOOL, F16, VIEW
 cdef tuple ITEMSIZES, _ONE_AXIS

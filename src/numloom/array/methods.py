@@ -35,10 +35,10 @@ from numloom.base.integers import as_extent, as_integers, as_shape, is_single
 from numloom.base.tracebacks import note_call, waits
 from numloom.device.registry import current
 from numloom.engine.evaluate import at_hand
+from numloom.graph.again import learning
 from numloom.graph.build import cast, copied
 from numloom.graph.layout import named_order, strides_in_order
 from numloom.graph.node import VIEW, register
-from numloom.graph.replay import learning
 
 _ONE_AXIS = (-1,)
 LAZY = 16

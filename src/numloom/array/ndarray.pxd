@@ -10,9 +10,9 @@ from numloom.engine.look cimport is_near
 from numloom.engine._numbers cimport (
     ALONE, is_host, node_for, operate, place_of, put_known, python_number, stores_as, take_known, take_python,
 )
-from numloom.graph.node cimport Node, Register, was_stored
-from numloom.graph.replay cimport learning
-from numloom.graph.build cimport binary, binary_scalar, cast, copied, known_read, scalar, scalar_as, scalar_binary, unary
+from numloom.graph.node cimport Node, Register, scalar_as, was_stored
+from numloom.graph.again cimport learning
+from numloom.graph.build cimport binary, cast, copied, known_read, scalar, unary
 
 
 cdef int BOOL, C64, C128, F16, F64, FILL, I64, LEAF, SCALAR, VIEW, WEAK_INT

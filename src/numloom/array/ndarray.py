@@ -26,10 +26,10 @@ from numloom.base.tracebacks import to_write
 from numloom.base.wording import no_truth
 from numloom.engine.evaluate import after_record, download_layout, element, element_at_once, number
 from numloom.engine.look import is_near
-from numloom.graph.build import WEAK_INT, binary, binary_scalar, copied, known_read, scalar, scalar_binary, unary, view
+from numloom.graph.again import learning
+from numloom.graph.build import binary, copied, known_read, scalar, unary, view
 from numloom.graph.layout import k_strides, shown
-from numloom.graph.node import FILL, LEAF, VIEW, Node, register, was_stored
-from numloom.graph.replay import learning
+from numloom.graph.node import FILL, LEAF, VIEW, WEAK_INT, Node, register, was_stored
 from numloom.ops.elementwise import ELEMENTWISE
 
 ADD, SUBTRACT, MULTIPLY = (ELEMENTWISE[name] for name in ("add", "subtract", "multiply"))
@@ -787,31 +787,14 @@ def _apply2_other(op_def: Any, x: Any, y: Any) -> Any:
 
 
 def record2(op_def: Any, x: Any, y: Any) -> Any:
-    """`apply2`, but for the array: a value, or NotImplemented."""
-    if type(x) is ndarray:
-        if type(y) is ndarray:
-            return binary(op_def, node_of(x), node_of(y))
-        if type(y) is float:  # Which overflows nothing.
-            return binary_scalar(op_def, node_of(x), y)
-        a = node_of(x)
-        b = operand(y)
-    elif type(y) is ndarray:
-        if type(x) is float:
-            return scalar_binary(op_def, x, node_of(y))
-        a = operand(x)
-        b = node_of(y)
-    else:
-        a = operand(x)
-        b = operand(y)
+    """Record a binary operation as `apply2` does; its value, or NotImplemented."""
+    a: Any = node_of(x) if type(x) is ndarray else operand(x)
+    b: Any = node_of(y) if type(y) is ndarray else operand(y)
     if a is NotImplemented or b is NotImplemented:
         return NotImplemented
+    if type(a) is not Node and type(b) is not Node:
+        a = node_of(_bound["asarray"](a))
     try:
-        if type(b) is not Node:
-            if type(a) is not Node:
-                a = node_of(_bound["asarray"](a))
-            return binary_scalar(op_def, a, b)
-        if type(a) is not Node:
-            return scalar_binary(op_def, a, b)
         return binary(op_def, a, b)
     except OverflowError:
         if op_def not in _COMPARISONS:

@@ -15,8 +15,8 @@ import numpy as np
 from numloom.array.storage import Storage
 from numloom.base.dtypes import BOOL, DTYPES, F16, F32, F64, I64
 from numloom.engine.evaluate import element_on_host
-from numloom.graph.build import known_read, scalar, scalar_as
-from numloom.graph.node import FILL, LEAF, SCALAR, Node, register
+from numloom.graph.build import known_read, scalar
+from numloom.graph.node import FILL, LEAF, SCALAR, Node, register, scalar_as
 from numloom.ops.elementwise import ELEMENTWISE
 
 _ADD, _SUBTRACT, _MULTIPLY, _DIVIDE = [ELEMENTWISE[name] for name in ("add", "subtract", "multiply", "divide")]

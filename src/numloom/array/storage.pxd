@@ -2,7 +2,8 @@ cimport cython
 cimport numloom.base.instances
 from numloom.engine.look cimport put_number
 from numloom.device.memory cimport Buffer
-from numloom.graph.build cimport binary_scalar, cast, copied, full, known_update, leaf, unary, update, view
+from numloom.graph.slots cimport known_update
+from numloom.graph.build cimport binary, cast, copied, full, leaf, unary, update, view
 from numloom.graph.node cimport NodeSignature, Node, Register, recorded_as2, hold, tracing, unhold
 
 cdef Register register

@@ -26,7 +26,8 @@ from numloom.engine.look import put_number
 from numloom.engine.owners import elsewhere
 from numloom.engine.placement import bring_home
 from numloom.engine.routines import Change, call_in_place
-from numloom.graph.build import binary_scalar, cast, copied, full, known_update, leaf, unary, update, view
+from numloom.graph.again import lose
+from numloom.graph.build import binary, cast, copied, full, leaf, unary, update, view
 from numloom.graph.layout import (
     broadcast_strides,
     c_strides,
@@ -36,7 +37,7 @@ from numloom.graph.layout import (
     shown,
 )
 from numloom.graph.node import FILL, LEAF, SCALAR, SYMBOL, VIEW, Node, hold, recorded_as2, register, tracing, unhold
-from numloom.graph.replay import lose
+from numloom.graph.slots import known_update
 from numloom.graph.tree import recording, refuse_outside
 from numloom.ops.elementwise import ELEMENTWISE
 
@@ -131,7 +132,7 @@ def kept_apart(node: Node) -> Node:
 def read_part(value: Node, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Node:
     """A value seen through a layout that is not its own."""
     if code == BOOL and value.code != BOOL:  # Of truth values kernels take the bytes 0 and 1 alone.
-        return binary_scalar(_NOT_EQUAL, view(value, U8, offset, shape, strides), 0)
+        return binary(_NOT_EQUAL, view(value, U8, offset, shape, strides), 0)
     if (
         value.code != code
         and value.kind != LEAF

@@ -23,6 +23,7 @@ from numloom.base.nesting import deeper
 from numloom.device import registry
 from numloom.engine.evaluate import at_hand
 from numloom.graph import build
+from numloom.graph.again import learning
 from numloom.graph.layout import (
     c_strides,
     f_strides,
@@ -33,7 +34,6 @@ from numloom.graph.layout import (
     reshape_strides,
     resolve_shape,
 )
-from numloom.graph.replay import learning
 from numloom.graph.tree import is_settled, sized_by_values
 from numloom.ops.elementwise import ELEMENTWISE
 

@@ -6,7 +6,7 @@ from numloom.engine.state cimport Counters
 from numloom.engine.tape cimport Tape, runs_by_loops
 from numloom.engine.taped cimport TapedCall, run_taped
 from numloom.graph.node cimport Node, Register, hold, tracing, unhold
-from numloom.graph.replay cimport RecordedTrace, replay
+from numloom.graph.again cimport RecordedTrace, replay
 
 
 cdef int FILL, LEAF, SCALAR, VIEW

@@ -26,9 +26,9 @@ from numloom.engine.state import counters
 from numloom.engine.tape import runs_by_loops
 from numloom.engine.taped import TapedCall, run_taped
 from numloom.engine.verify import same_value
+from numloom.graph.again import RecordedTrace, replay
 from numloom.graph.build import copied, full
 from numloom.graph.node import FILL, LEAF, SCALAR, VIEW, Node, hold, new_node, register, tracing, unhold
-from numloom.graph.replay import RecordedTrace, replay
 
 _counters = counters
 _register = register

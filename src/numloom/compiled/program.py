@@ -1,6 +1,6 @@
 """Trees as programs: recorded once as instructions, and replayed for other values of their symbols.
 
-A program is a recorded trace of `numloom.graph.replay`: its operands are what the symbols stand for, its instructions
+A program is a recorded trace of `numloom.graph.again`: its operands are what the symbols stand for, its instructions
 the nodes of the trees.
 """
 
@@ -15,6 +15,7 @@ from numloom.base.dtypes import ITEMSIZES
 from numloom.compiled.custom_gradients import without_rules
 from numloom.engine.evaluate import evaluate
 from numloom.engine.waiting import Output
+from numloom.graph.again import Instruction, RecordedTrace, replay
 from numloom.graph.build import one_tuple
 from numloom.graph.layout import c_strides
 from numloom.graph.node import (
@@ -37,7 +38,6 @@ from numloom.graph.node import (
     tracing,
     unhold,
 )
-from numloom.graph.replay import Instruction, RecordedTrace, replay
 from numloom.graph.source_location import INSIDE, SourceLocation
 from numloom.graph.tree import Placeholder, rebuilt, recording, tree_nodes
 

@@ -9,7 +9,7 @@ from numloom.engine._indexing cimport itemsize_of
 from numloom.engine._numbers cimport is_host
 from numloom.engine._ready cimport BY_PACKAGE, MOST_WORDS, Known, known_operation
 from numloom.graph.node cimport Register
-from numloom.graph.replay cimport learning
+from numloom.graph.again cimport learning
 
 from numloom.base.config import config
 from numloom.base.dtypes import U64

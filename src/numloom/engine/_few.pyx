@@ -23,7 +23,7 @@ from numloom.engine.guard cimport Guard
 from numloom.engine.look cimport is_quiet
 from numloom.graph.build cimport one_tuple
 from numloom.graph.node cimport Node, Register, new_node
-from numloom.graph.replay cimport learning
+from numloom.graph.again cimport learning
 
 from numloom.base.dtypes import DTYPES, F32 as _F32, F64 as _F64
 from numloom.engine.guard import guard as _guard

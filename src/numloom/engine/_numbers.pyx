@@ -24,7 +24,6 @@ from numloom.base.config import config
 from numloom.base.dtypes import BOOL as _BOOL, C64 as _C64, C128 as _C128, F32 as _F32, F64 as _F64, I64 as _I64
 from numloom.base.dtypes import DTYPES, SCALAR_CODES
 from numloom.base.dtypes import F16 as _F16, I32 as _I32, U64 as _U64
-from numloom.graph import build as _build
 from numloom.graph import node as _node
 from numloom.ops.elementwise import ELEMENTWISE
 
@@ -34,8 +33,7 @@ cdef extern from "Python.h":
 cdef int LEAF = _node.LEAF, FILL = _node.FILL, SCALAR = _node.SCALAR, OP = _node.OP
 cdef int BOOL = _BOOL, F32 = _F32, F64 = _F64, C64 = _C64, C128 = _C128, I64 = _I64, U64 = _U64
 cdef int F16 = _F16, I32 = _I32
-cdef int WEAK_INT = _build.weak_code(1), WEAK_FLOAT = _build.weak_code(1.0)
-cdef int WEAK_COMPLEX = _build.weak_code(1j)
+cdef int WEAK_INT = _node.WEAK_INT, WEAK_FLOAT = _node.WEAK_FLOAT, WEAK_COMPLEX = _node.WEAK_COMPLEX
 cdef int ALONE = _NONE
 cdef dict scalar_codes = SCALAR_CODES
 

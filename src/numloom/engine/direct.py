@@ -22,9 +22,10 @@ from numloom.engine.tape import Frame, Launch, Parameter, Tape, pack, run_step
 from numloom.engine.walk import next_epoch
 from numloom.engine.words import rows_of
 from numloom.graph.node import IOTA, LEAF, OP, REDUCE, SCALAR, VIEW, Node, become_leaf, signature_of
+from numloom.graph.slots import PATIENCE
 
 _SLOTS = 256
-_PATIENCE = 8
+_PATIENCE = PATIENCE
 _WORDS = 64
 _MOST = 16
 """Operands and views that are told apart."""

@@ -8,7 +8,7 @@ from numloom.engine.state cimport Counters, count_flush
 from numloom.engine.tape cimport Tape, is_compiled, run_plan
 from numloom.engine.walk cimport Walk, end_walk, pending_roots, walk, walk_pending
 from numloom.graph.node cimport Node, Register
-from numloom.graph.replay cimport learning, lose
+from numloom.graph.again cimport learning, lose
 
 
 cdef Guard _guard

@@ -52,6 +52,7 @@ from numloom.engine.tape import Tape, is_compiled, run_plan
 from numloom.engine.unplanned import last_regret, leave_to_plan, run_one, run_unplanned, side
 from numloom.engine.verify import VerificationError, check_computed, computed_apart
 from numloom.engine.walk import Walk, end_walk, is_under_way, pending_roots, run_only, walk, walk_pending
+from numloom.graph.again import learning, lose, made
 from numloom.graph.build import copied, host_cast, leaf
 from numloom.graph.build import view as _view
 from numloom.graph.layout import Layout, extent_of, is_dense_order, k_strides
@@ -72,7 +73,6 @@ from numloom.graph.node import (
     register,
     unhold,
 )  # fmt: skip
-from numloom.graph.replay import learning, lose, made
 from numloom.graph.tree import concrete, refuse_trees
 
 Host = np.ndarray[Any, Any]

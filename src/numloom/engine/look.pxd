@@ -6,7 +6,7 @@ from numloom.device.registry cimport many, several
 from numloom.engine.doubts cimport begin, conclude, hear, tell
 from numloom.engine.state cimport Counters
 from numloom.graph.node cimport Node
-from numloom.graph.replay cimport learning, lose
+from numloom.graph.again cimport learning, lose
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(object) noexcept

@@ -24,9 +24,9 @@ from numloom.device.memory import Pool
 from numloom.device.registry import beside, holder, many, on, several
 from numloom.engine.doubts import begin, conclude, doubt_of, error_of, hear, tell, tell_all
 from numloom.engine.state import counters, note_copy, watchers
+from numloom.graph.again import learning, lose
 from numloom.graph.layout import Layout, extent_of
 from numloom.graph.node import VIEW
-from numloom.graph.replay import learning, lose
 
 Host = np.ndarray[Any, Any]
 _ALONE = 2

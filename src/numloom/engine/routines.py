@@ -41,6 +41,7 @@ from numloom.engine.placement import begins_on_host, bring, may_move
 from numloom.engine.state import UNSET, counters, note_copy
 from numloom.engine.verify import same_value
 from numloom.engine.waiting import waiting
+from numloom.graph.again import arguments, called, lose
 from numloom.graph.build import cast, copied, leaf, one_tuple, view
 from numloom.graph.layout import Layout, c_strides, extent_of, k_strides
 from numloom.graph.node import (
@@ -55,7 +56,6 @@ from numloom.graph.node import (
     signature_by,
     signature_of,
 )
-from numloom.graph.replay import arguments, called, lose
 from numloom.graph.source_location import Complaint, SourceLocation
 from numloom.graph.tree import known_values, recording, sized_by_values, waits
 from numloom.ops.elementwise import ELEMENTWISE

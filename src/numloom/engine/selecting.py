@@ -22,10 +22,10 @@ from numloom.engine.routines import call, from_strided, strided
 from numloom.engine.state import count_flush
 from numloom.engine.tape import give_frame, run_step, take_frame
 from numloom.engine.walk import Walk, pending_roots, walk
+from numloom.graph.again import lose
 from numloom.graph.build import gather
 from numloom.graph.layout import c_strides
 from numloom.graph.node import CAST, LEAF, OP, VIEW, Node, register
-from numloom.graph.replay import lose
 from numloom.graph.tree import waits
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from numloom.api.calling import traced
+from numloom.api.calling import replayed
 from numloom.api.elementwise import conjugate
 from numloom.api.manipulation import normal_axis
 from numloom.api.ufunc import check_out, store
@@ -111,7 +111,7 @@ def _finished(node: Any, out: Any, name: str) -> Array:
     return store(out, node, name)
 
 
-@traced
+@replayed
 def _one(
     a: Any, kind: str, n: Any, axis: Any, forward: bool, norm: Any, *, out: Any = None, conjugated: bool = False
 ) -> Array:
@@ -139,7 +139,7 @@ def _several(a: Any, kind: str, s: Any, axes: Any, forward: bool, norm: Any, out
     return _any_several(a, kind, s, axes, forward, norm, out)
 
 
-@traced
+@replayed
 def _whole(a: Any, kind: str, axes: Any, forward: bool, norm: Any) -> Array:
     return _any_several(a, kind, None, axes, forward, norm, None)
 

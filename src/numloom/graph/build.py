@@ -18,7 +18,6 @@ try:
 except ImportError:
     from numloom.base import uncompiled as cython
 
-from numloom.base.config import config
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F64, I64, ITEMSIZES, KINDS
 from numloom.base.integers import as_extent, no_axis
 from numloom.base.low import cast_host
@@ -43,39 +42,37 @@ from numloom.graph.node import (
     SCALAR,
     UPDATE,
     VIEW,
+    WEAK_COMPLEX,
+    WEAK_FLOAT,
+    WEAK_INT,
     Node,
-    NodeSignature,
     count_reader,
     count_recorded,
     forget_signatures,
     new_node,
     new_number,
     recorded_as,
-    recorded_as1,
     recorded_as2,
+    scalar_as,
     signature_by,
     signature_of,
     viewed,
+    weak_code,
 )
+from numloom.graph.slots import keep_layout, known_update, known_view, recall, remember
 from numloom.graph.source_location import INSIDE, OUT_OF_BOUNDS, Complaint, here
 from numloom.ops.elementwise import resolve
 
-if not cython.compiled:
-    address = id
-
-WEAK_INT, WEAK_FLOAT, WEAK_COMPLEX = 28, 29, 30
-"""Codes of Python scalars in the rule table, whose dtype follows the other operands (NEP 50)."""
-
-_NONE, _NUMBER, _AS, _LEFT = 31, 32, 64, 96
-"""In the place of a second operand's code: there is none; to be added to the code of a Python number, to that of a new
-dtype, to that of a Python number on the left."""
-
+_NO_MORE: tuple[Any, ...] = ()
+_NONE = 31
+"""Stands for the code of a second operand where there is none."""
 WEAK_TYPES = {WEAK_INT: int, WEAK_FLOAT: float, WEAK_COMPLEX: complex}
 
 _rules: dict[Any, list[Any]] = {}
 """For each op definition a table of loops, by 32 * code of the first operand + code of the second (31: none)."""
 
 _sizes = ITEMSIZES
+_dtypes = tuple(DTYPES)
 _tuples = Memo()
 """The one object of equal shapes or strides."""
 _order = Memo()
@@ -89,317 +86,6 @@ _scales: list[Memo | None] = [None] * (17 * 17)
 _orders = Memo()
 """Signatures of operations on several operands."""
 _loops: dict[tuple[Any, tuple[int, ...]], tuple[int, ...]] = {}
-_SLOTS = 1024
-_PATIENCE = 8
-_integer_range: list[Any] = [
-    (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)) if dtype.kind in "iu" else None for dtype in DTYPES
-]
-
-
-class Recorded:
-    """What was recorded for operands of these dtypes, shapes and orders.
-
-    Attributes
-    ----------
-    op_def, first, second, first_shape, first_strides, second_shape, second_strides
-        The operation, and codes and layouts of its operands; without a second array its code says what there is.
-    first_how, second_how : int
-        What else counts of them: see `how`.
-    cast_first, cast_second : NodeSignature or None
-        How they are converted.
-    loop : int
-        The code that a Python number is converted to.
-    signature : NodeSignature
-        The operation itself.
-    faults : int
-        How many times in a row other operands were met in its slot.
-    """
-
-    __slots__ = (
-        "cast_first", "cast_second", "faults", "first", "first_how", "first_shape", "first_strides", "loop", "op_def",
-        "second", "second_how", "second_shape", "second_strides", "signature",
-    )  # fmt: skip
-
-    op_def: Any
-    first: int
-    second: int
-    first_how: int
-    second_how: int
-    first_shape: tuple[int, ...]
-    first_strides: tuple[int, ...]
-    second_shape: tuple[int, ...] | None
-    second_strides: tuple[int, ...] | None
-    cast_first: NodeSignature | None
-    cast_second: NodeSignature | None
-    loop: int
-    signature: NodeSignature
-    faults: int
-
-
-class RecordedTable:
-    """What was recorded last, each in one slot."""
-
-    __slots__ = ("slots",)
-
-    slots: list[Any]
-
-    def __init__(self) -> None:
-        self.slots = [None] * _SLOTS
-
-
-_table = RecordedTable()
-_views = RecordedTable()
-_updates = RecordedTable()
-"""Signatures of views and of updates, by the addresses of shapes and strides, of which equal ones are mostly one
-object."""
-
-
-_verifying = config.verify
-"""Whether all is recorded in full, and compared with what would have been replayed."""
-
-
-def _set_verify(value: bool) -> None:
-    global _verifying
-    _verifying = value
-
-
-config.listen("verify", _set_verify)
-
-DENSE, VIEWED, SPECIAL = range(3)
-_DENSE, _VIEWED, _SPECIAL = DENSE, VIEWED, SPECIAL
-"""The same, as numbers of C in what is compiled here."""
-
-
-def remember(op_def: Any, a: Node, second: int, b: Node | None, result: Node) -> None:
-    """Keep what was recorded for operands of this signature."""
-    first_how = how(a)
-    second_how = _DENSE if b is None else how(b)
-    if first_how == _SPECIAL or second_how == _SPECIAL:
-        return
-    if result.kind != OP and result.kind != CAST:
-        return
-    if _verifying:
-        _check_recorded(op_def, a, second, b, result)
-    if a.kind == SCALAR and result.args[0] is not a and (len(result.args) == 1 or result.args[1] is not a):
-        return  # A number that is known is converted at once, which leaves no signature of the conversion.
-    slot = _slot(op_def, a, second, b)
-    found = _table.slots[slot]
-    if found is not None and found.faults < _PATIENCE:
-        found.faults += 1
-        return
-    made = Recorded.__new__(Recorded)
-    made.op_def = op_def
-    made.first = a.code
-    made.first_how = first_how
-    made.first_shape = a.shape
-    made.first_strides = a.strides
-    made.second = second
-    made.second_how = second_how
-    made.second_shape = None if b is None else b.shape
-    made.second_strides = None if b is None else b.strides
-    made.cast_first = None
-    made.cast_second = None
-    made.loop = 0
-    args = result.args
-    for arg in args:
-        if arg is a or arg is b:
-            continue
-        if arg.kind == SCALAR:
-            if b is not None:  # A number that was known before was converted, as each one must be.
-                return
-            made.loop = arg.code
-        elif b is None or arg is args[0]:
-            made.cast_first = signature_of(arg)
-        else:
-            made.cast_second = signature_of(arg)
-    made.signature = signature_of(result)
-    made.faults = 0
-    _table.slots[slot] = made
-
-
-def how(node: Node) -> int:
-    """What counts of an operand beside dtype, shape and strides: whether it is a view.
-
-    Of others more counts: filled arrays and numbers may be computed at once, and a view's order counts where the view
-    is converted on the way.
-    """
-    kind = node.kind
-    if kind in (LEAF, OP) or kind > CAST:
-        return _DENSE
-    if kind == VIEW:
-        return _VIEWED
-    if kind == CAST and (node.storages or node.args[0].kind != VIEW):
-        return _DENSE
-    return _DENSE if kind == SCALAR else _SPECIAL
-
-
-def _slot(op_def: Any, a: Node, second: int, b: Node | None) -> int:
-    """Where what is recorded for such operands is kept."""
-    slot = (address(op_def) >> 4) + (address(a.strides) >> 4) + 31 * a.code + 37 * second + 7 * a.size
-    return (slot if b is None else slot + (address(b.strides) >> 3) + 13 * b.size) & (_SLOTS - 1)
-
-
-def find_recorded(op_def: Any, a: Node, second: int, b: Node | None) -> Recorded | None:
-    """What was recorded for operands of this signature; None where all must be looked at."""
-    return None if _verifying else _find_recorded(op_def, a, second, b)
-
-
-def _check_recorded(op_def: Any, a: Node, second: int, b: Node | None, result: Node) -> None:
-    """Compare what would have been replayed with what was recorded in full."""
-    found = _find_recorded(op_def, a, second, b)
-    if found is None:
-        return
-    signatures = [signature_of(arg) for arg in result.args if arg is not a and arg is not b and arg.kind != SCALAR]
-    known = [signature for signature in (found.cast_first, found.cast_second, found.signature) if signature is not None]
-    if list(map(_fields, known)) != list(map(_fields, [*signatures, signature_of(result)])):
-        raise AssertionError(f"{result!r} would have been replayed as another one for {a!r} and {b!r}")
-
-
-def _fields(signature: NodeSignature) -> tuple[Any, ...]:
-    """What makes a signature."""
-    return signature.kind, signature.op_def, signature.code, signature.shape, signature.strides, signature.attr
-
-
-def _find_recorded(op_def: Any, a: Node, second: int, b: Node | None) -> Recorded | None:
-    """`find_recorded`, also while all is done in full."""
-    found = cython.cast(Recorded, _table.slots[_slot(op_def, a, second, b)])
-    if (
-        found is None
-        or found.op_def is not op_def
-        or found.first != a.code
-        or found.second != second
-        or found.first_shape is not a.shape
-        or found.first_strides is not a.strides
-        or found.first_how != how(a)
-    ):
-        return None
-    if a.kind == SCALAR and found.cast_first is not None:
-        return None
-    if b is not None and (
-        found.second_shape is not b.shape
-        or found.second_strides is not b.strides
-        or found.second_how != how(b)
-        or (b.kind == SCALAR and found.cast_second is not None)
-    ):
-        return None
-    found.faults = 0
-    return found
-
-
-class Several:
-    """What was recorded for several operands of these dtypes, shapes and orders.
-
-    Attributes
-    ----------
-    op_def : OpDef
-        The operation.
-    codes, hows : list of int
-        Of the operands: codes in the rule table, and what else counts (`how`; of Python's numbers nothing).
-    shapes, strides : list of tuple
-        Their layouts, None of Python's numbers.
-    casts : list of NodeSignature or None
-        How they are converted.
-    loop : tuple of int
-        The codes that Python's numbers are converted to.
-    signature : NodeSignature
-        The operation itself.
-    """
-
-    __slots__ = ("casts", "codes", "hows", "loop", "op_def", "shapes", "signature", "strides")
-
-    op_def: Any
-    codes: list[int]
-    hows: list[int]
-    shapes: list[Any]
-    strides: list[Any]
-    casts: list[Any]
-    loop: tuple[int, ...]
-    signature: NodeSignature
-
-    def __init__(
-        self, op_def: Any, operands: Sequence[Any], loop: tuple[int, ...], casts: list[Any], signature: NodeSignature
-    ) -> None:
-        arrays = [x if type(x) is Node else None for x in operands]
-        self.op_def = op_def
-        self.codes = [_code(x) for x in operands]
-        self.hows = [_DENSE if x is None else how(x) for x in arrays]
-        self.shapes = [None if x is None else x.shape for x in arrays]
-        self.strides = [None if x is None else x.strides for x in arrays]
-        self.casts = casts
-        self.loop = loop
-        self.signature = signature
-
-
-_several = RecordedTable()
-
-
-def _slot_of_several(op_def: Any, operands: Sequence[Any]) -> int:
-    slot = address(op_def) >> 4
-    for x in operands:
-        if type(x) is Node:
-            node = x
-            slot = 3 * slot + (address(node.strides) >> 4) + node.code
-        else:
-            slot = 3 * slot + 1
-    return slot & (_SLOTS - 1)
-
-
-def _check_several(op_def: Any, operands: Sequence[Any], result: Node) -> None:
-    """Compare what would have been replayed for several operands with what was recorded in full."""
-    found = _recall_several(op_def, operands)
-    if found is None:
-        return
-    ours, theirs = ([signature_of(node) for node in (*whole.args, whole)] for whole in (found, result))
-    if list(map(_fields, ours)) != list(map(_fields, theirs)):
-        raise AssertionError(f"{result!r} would have been replayed as {found!r} for {operands!r}")
-
-
-def _recall_several(op_def: Any, operands: Sequence[Any]) -> Node | None:
-    """What an operation on several operands records, where that is known."""
-    found = _several.slots[_slot_of_several(op_def, operands)]
-    if found is None or found.op_def is not op_def or len(found.codes) != len(operands):
-        return None
-    for at, x in enumerate(operands):
-        if type(x) is Node:
-            node = x
-            if (
-                found.codes[at] != node.code
-                or found.shapes[at] is not node.shape
-                or found.strides[at] is not node.strides
-                or found.hows[at] != how(node)
-                or (node.kind == SCALAR and found.casts[at] is not None)
-            ):
-                return None
-        elif found.shapes[at] is not None or found.codes[at] != weak_code(x):
-            return None
-    nodes = []
-    for at, x in enumerate(operands):
-        if type(x) is Node:
-            cast_signature = found.casts[at]
-            node = x if cast_signature is None else recorded_as1(cast_signature, x)
-        else:
-            node = scalar_as(x, found.loop[at])
-        nodes.append(node)
-    for node in nodes:
-        node.readers += 1
-    return recorded_as(found.signature, tuple(nodes))
-
-
-def _remember_several(op_def: Any, operands: Sequence[Any], loop: tuple[int, ...], result: Node) -> None:
-    """Keep what was recorded for operands like these."""
-    if result.kind != OP or len(result.args) != len(operands):
-        return
-    casts: list[Any] = []
-    for x, arg in zip(operands, result.args, strict=True):
-        if type(x) is Node and x is not arg:
-            if arg.kind != CAST or arg.args[0] is not x:
-                return
-            casts.append(signature_of(arg))
-        else:
-            casts.append(None)
-        if type(x) is Node and how(x) == _SPECIAL:
-            return
-    _several.slots[_slot_of_several(op_def, operands)] = Several(op_def, operands, loop, casts, signature_of(result))
 
 
 # ---------------------------------------------------------------- leaves and generated values
@@ -464,20 +150,6 @@ def count_of(shape: tuple[int, ...]) -> int:
 # ---------------------------------------------------------------- elementwise
 
 
-def weak_code(value: Any) -> int:
-    """Code of a Python scalar in the rule table (bool is NumPy's bool, not weak)."""
-    kind = type(value)
-    if kind is float:
-        return WEAK_FLOAT
-    if kind is int:
-        return WEAK_INT
-    if kind is bool:
-        return BOOL
-    if kind is complex:
-        return WEAK_COMPLEX
-    raise TypeError(f"expected a Python number, got {type(value).__name__}")
-
-
 def loop_codes(op_def: Any, codes: tuple[int, ...]) -> tuple[int, ...]:
     """Codes of the dtypes of the loop NumPy runs for operands of these codes: inputs, then the output."""
     operands = tuple(WEAK_TYPES[code] if code >= WEAK_INT else DTYPES[code] for code in codes)
@@ -497,95 +169,36 @@ def binary_rule(op_def: Any, a: int, b: int) -> tuple[int, int, int]:
     return rule  # type: ignore[no-any-return]
 
 
-def scalar_as(value: Any, code: int) -> Node:
-    """A Python scalar as a value of a loop dtype; OverflowError, as NumPy's, if an int does not fit."""
-    limits = _integer_range[code]
-    if limits is not None and not limits[0] <= value <= limits[1]:
-        raise OverflowError(f"Python integer {value} out of bounds for {DTYPES[code].name}")
-    return new_number(value, code)
-
-
 def cast(node: Node, code: int) -> Node:
-    """`node` converted by astype's rules (itself if it has that dtype)."""
+    """Convert a value by astype's rules (itself if it has that dtype)."""
     if node.code == code:
         return node
     if node.kind == SCALAR:
         return new_number(host_cast(node.attr, node.code, code), code)
     if node.kind == FILL:
         return full(host_cast(node.attr, node.code, code), code, node.shape, _scaled(node, code))
-    found = find_recorded(None, node, _AS + code, None)
-    if found is not None:
-        return recorded_as1(found.signature, node)
-    count_recorded()
-    result = new_node(CAST, None, (node,), code, node.shape, _result_strides1(node, code), node.size, None)
-    remember(None, node, _AS + code, None, result)
+    result = recall(_dtypes[code], node, None, _NO_MORE)
+    if result is None:
+        count_recorded()
+        result = new_node(CAST, None, (node,), code, node.shape, _result_strides1(node, code), node.size, None)
+        remember(_dtypes[code], (node,), result)
     return result
 
 
-def binary(op_def: Any, a: Node, b: Node) -> Node:
-    """An elementwise operation on two values."""
-    found = find_recorded(op_def, a, b.code, b)
-    if found is not None:
-        if found.cast_first is not None:
-            a = recorded_as1(found.cast_first, a)
-        if found.cast_second is not None:
-            b = recorded_as1(found.cast_second, b)
-        return recorded_as2(found.signature, a, b)
-    la, lb, out = binary_rule(op_def, a.code, b.code)
-    result = _binary_loop(op_def, a if a.code == la else cast(a, la), b if b.code == lb else cast(b, lb), out)
-    remember(op_def, a, b.code, b, result)
-    return result
+def unary(op_def: Any, x: Any) -> Node:
+    """Record an elementwise operation on one value."""
+    result = recall(op_def, x, None, _NO_MORE)
+    return _in_full(op_def, (x,)) if result is None else result
 
 
-def binary_scalar(op_def: Any, a: Node, value: Any) -> Node:
-    """An elementwise operation on a value and a Python scalar."""
-    weak = weak_code(value)
-    found = find_recorded(op_def, a, _NUMBER + weak, None)
-    if found is not None:
-        number = scalar_as(value, found.loop)
-        if found.cast_first is not None:
-            a = recorded_as1(found.cast_first, a)
-        return recorded_as2(found.signature, a, number)
-    la, lb, out = binary_rule(op_def, a.code, weak)
-    number = scalar_as(value, lb)
-    result = _binary_loop(op_def, a if a.code == la else cast(a, la), number, out)
-    remember(op_def, a, _NUMBER + weak, None, result)
-    return result
+def binary(op_def: Any, x: Any, y: Any) -> Node:
+    """Record an elementwise operation on two values, one of which may be a Python number."""
+    result = recall(op_def, x, y, _NO_MORE)
+    return _in_full(op_def, (x, y)) if result is None else result
 
 
-def scalar_binary(op_def: Any, value: Any, b: Node) -> Node:
-    """An elementwise operation on a Python scalar and a value."""
-    weak = weak_code(value)
-    found = find_recorded(op_def, b, _LEFT + weak, None)
-    if found is not None:
-        number = scalar_as(value, found.loop)
-        if found.cast_first is not None:
-            b = recorded_as1(found.cast_first, b)
-        return recorded_as2(found.signature, number, b)
-    la, lb, out = binary_rule(op_def, weak, b.code)
-    number = scalar_as(value, la)
-    result = _binary_loop(op_def, number, b if b.code == lb else cast(b, lb), out)
-    remember(op_def, b, _LEFT + weak, None, result)
-    return result
-
-
-def unary(op_def: Any, a: Node) -> Node:
-    """An elementwise operation on one value."""
-    found = find_recorded(op_def, a, _NONE, None)
-    if found is not None:
-        if found.cast_first is not None:
-            a = recorded_as1(found.cast_first, a)
-        return recorded_as1(found.signature, a)
-    rule = binary_rule(op_def, a.code, _NONE)
-    x = a if a.code == rule[0] else cast(a, rule[0])
-    count_recorded()
-    result = new_node(OP, op_def, (x,), rule[1], x.shape, _result_strides1(x, rule[1]), x.size, None)
-    remember(op_def, a, _NONE, None, result)
-    return result
-
-
-def elementwise(op_def: Any, operands: Sequence[Any], codes: tuple[int, ...] | None = None) -> Node:
-    """An elementwise operation on values and Python scalars; `codes` forces the loop dtypes.
+def elementwise(op_def: Any, operands: Sequence[Any]) -> Node:
+    """Record an elementwise operation on values and Python numbers.
 
     Raises
     ------
@@ -594,43 +207,33 @@ def elementwise(op_def: Any, operands: Sequence[Any], codes: tuple[int, ...] | N
     TypeError
         If NumPy has no loop for these dtypes.
     """
-    asked = codes is None
-    if asked:
-        result = None if _verifying else _recall_several(op_def, operands)
-        if result is not None:
-            return result
-        given = tuple([_code(x) for x in operands])
-        codes = _loops.get((op_def, given))
-        if codes is None:
-            codes = _loops[op_def, given] = loop_codes(op_def, given)
-    assert codes is not None
+    given = operands if type(operands) is tuple else tuple(operands)
+    result = recall(op_def, given[0], given[1] if len(given) > 1 else None, given[2:])
+    return _in_full(op_def, given) if result is None else result
+
+
+def _in_full(op_def: Any, operands: tuple[Any, ...]) -> Node:
+    """Record an elementwise operation by NumPy's rules, and remember that."""
+    asked = tuple([cython.cast(Node, x).code if type(x) is Node else weak_code(x) for x in operands])
+    codes = _loops.get((op_def, asked))
+    if codes is None:
+        codes = _loops[op_def, asked] = loop_codes(op_def, asked)
     nodes = []
     for position, x in enumerate(operands):
-        code = codes[position]
-        if type(x) is not Node:
-            nodes.append(scalar_as(x, code))
-        else:
-            nodes.append(x if x.code == code else cast(x, code))
-    result = loop(op_def, nodes, codes[-1])
-    if asked:
-        if _verifying:
-            _check_several(op_def, operands, result)
-        _remember_several(op_def, operands, codes, result)
+        nodes.append(cast(x, codes[position]) if type(x) is Node else scalar_as(x, codes[position]))
+    result = loop(op_def, nodes, codes[len(nodes)])
+    remember(op_def, operands, result)
     return result
 
 
-def _code(x: Any) -> int:
-    """Code of an operand in the rule table."""
-    if type(x) is Node:
-        node = x
-        return node.code
-    return weak_code(x)
-
-
 def loop(op_def: Any, nodes: Sequence[Node], out: int) -> Node:
-    """An elementwise operation on values that already have the loop dtypes."""
+    """Record an elementwise operation on values that already have the loop dtypes."""
     if len(nodes) == 2:
         return _binary_loop(op_def, nodes[0], nodes[1], out)
+    if len(nodes) == 1:
+        node = nodes[0]
+        count_recorded()
+        return new_node(OP, op_def, (node,), out, node.shape, _result_strides1(node, out), node.size, None)
     key: list[Any] = [op_def, out]
     for node in nodes:
         key.append(node.code)
@@ -745,44 +348,23 @@ def view(node: Node, code: int, offset: int, shape: tuple[int, ...], strides: tu
         return full(node.attr, code, shape, k_strides(shape, [strides], ITEMSIZES[code]))
     if node.kind == SCALAR and code == node.code and not shape:
         return node
-    slot = ((address(shape) >> 4) + (address(strides) >> 3) + code) & (_SLOTS - 1)
-    signature = _views.slots[slot]
-    if signature is None or signature.shape is not shape or signature.strides is not strides or signature.code != code:
+    signature = known_view(code, shape, strides)
+    if signature is None:
         signature = signature_by(VIEW, None, code, one_tuple(shape), one_tuple(strides), count_of(shape), None)
-        _views.slots[slot] = signature
+        keep_layout(signature)
     return viewed(signature, node, offset)
 
 
 def update(base: Node, value: Node, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], code: int) -> Node:
-    """`base` with `value` (already of `shape` and dtype `code`) written through a layout of its memory."""
+    """Write `value` (already of `shape` and dtype `code`) to a value through a layout of its memory."""
     signature = known_update(base, offset, shape, strides, code)
     if signature is None:
-        shape, strides = one_tuple(shape), one_tuple(strides)
-        attr = (offset, shape, strides, code)
+        attr = (offset, one_tuple(shape), one_tuple(strides), code)
         signature = signature_by(UPDATE, None, base.code, base.shape, base.strides, base.size, attr)
-        _updates.slots[_slot_of_update(offset, shape, strides)] = signature
+        keep_layout(signature)
     if value.kind == VIEW:
         value = copied(value, c_strides(value.shape, ITEMSIZES[value.code]), value.code)
     return recorded_as2(signature, base, value)
-
-
-def known_update(
-    base: Node, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], code: int
-) -> NodeSignature | None:
-    """The signature of an `update`, if it is at hand: then this was written to such a value before."""
-    signature = _updates.slots[_slot_of_update(offset, shape, strides)]
-    if signature is None or signature.shape is not base.shape:
-        return None
-    if signature.strides is not base.strides or signature.code != base.code:
-        return None
-    known = signature.attr
-    if known[1] is not shape or known[2] is not strides or known[0] != offset or known[3] != code:
-        return None
-    return signature  # type: ignore[no-any-return]
-
-
-def _slot_of_update(offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
-    return ((address(shape) >> 4) + (address(strides) >> 3) + offset) & (_SLOTS - 1)
 
 
 def gather(
@@ -882,6 +464,7 @@ def _reduced_layout(
 
 
 __all__ = [
-    "BOOL", "C64", "C128", "F64", "KINDS", "binary", "binary_scalar", "cast", "copied", "count_reader", "elementwise",
-    "full", "gather", "iota", "is_dense_order", "leaf", "reduce", "scalar", "unary", "update", "view",
+    "BOOL", "C64", "C128", "F64", "KINDS", "binary", "cast", "copied", "count_reader", "elementwise",
+    "full", "gather", "iota", "is_dense_order", "leaf", "reduce", "scalar", "scalar_as", "unary", "update", "view",
+    "weak_code",
 ]  # fmt: skip

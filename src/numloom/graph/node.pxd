@@ -97,6 +97,10 @@ cpdef Node viewed(NodeSignature signature, Node base, object offset)
 cpdef Node computed(NodeSignature signature, object buffer)
 @cython.locals(node=Node, r=Register)
 cpdef Node new_number(object value, int code)
+cdef int BOOL, _WEAK_INT, _WEAK_FLOAT, _WEAK_COMPLEX
+cdef list _integer_range
+cpdef int weak_code(object value) except -1
+cpdef Node scalar_as(object value, int code)
 
 @cython.locals(node=Node, arg=Node, r=Register)
 cpdef Node new_node(int kind, object op_def, tuple args, int code, tuple shape, tuple strides, Py_ssize_t size, object attr)

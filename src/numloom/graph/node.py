@@ -13,10 +13,13 @@ from contextvars import ContextVar
 from sys import getrefcount
 from typing import Any
 
+import numpy as np
+
 try:
     import cython
 except ImportError:
     from numloom.base import uncompiled as cython
+from numloom.base.dtypes import BOOL, DTYPES
 from numloom.base.errors import untraced
 
 LEAF, SCALAR, FILL, IOTA, VIEW, OP, CAST, REDUCE, GATHER, UPDATE, LOST, SYMBOL, ROUTINE = range(13)
@@ -175,7 +178,7 @@ class Node:
     older, newer : Node or None
         Neighbours among the pending values of live arrays, in record order.
     era : int
-        How many calls had begun to be learned when it was made (see graph.replay).
+        How many calls had begun to be learned when it was made (see graph.again).
     tree : bool
         Whether it belongs to a tree: it was made while a tree was recorded, or is computed from a symbol. It is never
         computed itself: what is made of it by `numloom.graph.tree` is.
@@ -552,6 +555,37 @@ def new_number(value: Any, code: int) -> Node:
     r = _register
     node.era = r.era
     return node
+
+
+WEAK_INT, WEAK_FLOAT, WEAK_COMPLEX = 28, 29, 30
+"""Codes of Python's numbers among those of operands, whose dtype follows the other operands (NEP 50)."""
+_WEAK_INT, _WEAK_FLOAT, _WEAK_COMPLEX = WEAK_INT, WEAK_FLOAT, WEAK_COMPLEX
+"""The same, as numbers of C in what is compiled here."""
+_integer_range: list[Any] = [
+    (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)) if dtype.kind in "iu" else None for dtype in DTYPES
+]
+
+
+def weak_code(value: Any) -> int:
+    """Give the code of a Python number among those of operands (bool is NumPy's bool, not weak)."""
+    kind = type(value)
+    if kind is float:
+        return _WEAK_FLOAT
+    if kind is int:
+        return _WEAK_INT
+    if kind is bool:
+        return BOOL
+    if kind is complex:
+        return _WEAK_COMPLEX
+    raise TypeError(f"expected a Python number, got {type(value).__name__}")
+
+
+def scalar_as(value: Any, code: int) -> Node:
+    """Make a Python number a value of a loop's dtype; OverflowError, as NumPy's, if an integer does not fit."""
+    limits = _integer_range[code]
+    if limits is not None and not limits[0] <= value <= limits[1]:
+        raise OverflowError(f"Python integer {value} out of bounds for {DTYPES[code].name}")
+    return new_number(value, code)
 
 
 def recorded_as1(signature: NodeSignature, a: Node) -> Node:

@@ -25,10 +25,10 @@ from numloom.engine.evaluate import download_value, evaluate, leaf_from_host
 from numloom.engine.routines import watched
 from numloom.engine.state import counters
 from numloom.engine.waiting import waiting_kernel
+from numloom.graph.again import lose
 from numloom.graph.build import cast, copied, full
 from numloom.graph.layout import c_strides
 from numloom.graph.node import LEAF, SCALAR, Node
-from numloom.graph.replay import lose
 from numloom.graph.tree import recording, waits
 from numloom.kernels.arguments import EVERY_CODE, codes_accepted, elsewhere_for, encoded
 from numloom.kernels.parameters import Parameter

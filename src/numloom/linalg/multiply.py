@@ -7,7 +7,7 @@ from typing import Any
 from numpy.linalg import LinAlgError
 
 from numloom.api import products
-from numloom.api.calling import Plain, compose_fast
+from numloom.api.calling import Replayed, recalled
 from numloom.api.indexing import diagonal as diagonal_of
 from numloom.api.manipulation import atleast_2d, broadcast_to
 from numloom.api.matrices import eye
@@ -89,7 +89,7 @@ def matrix_power(a: Any, n: int) -> Array:
         n = as_integer(n)
     except TypeError as error:
         raise TypeError("exponent must be an integer") from error
-    return compose_fast(_POWER, n, (array,)) if n >= 0 else _matrix_power(-n, inv(array))
+    return recalled(_POWER, n, (array,)) if n >= 0 else _matrix_power(-n, inv(array))
 
 
 def _matrix_power(n: int, array: Array) -> Array:
@@ -105,7 +105,7 @@ def _matrix_power(n: int, array: Array) -> Array:
         array = products.matmul(array, array)
 
 
-_POWER = Plain(_matrix_power)
+_POWER = Replayed(_matrix_power)
 
 
 def multi_dot(arrays: Any, *, out: Array | None = None) -> Array:
@@ -133,7 +133,7 @@ def multi_dot(arrays: Any, *, out: Array | None = None) -> Array:
         raise ValueError("Expecting at least two arrays.")
     if len(arrays) == 2:
         return dot(arrays[0], arrays[1], out=out)
-    return compose_fast(_MULTI_DOT, None, tuple(arrays)) if out is None else _multi_dot(None, *arrays, out=out)
+    return recalled(_MULTI_DOT, None, tuple(arrays)) if out is None else _multi_dot(None, *arrays, out=out)
 
 
 def _multi_dot(given: None, *arrays: Any, out: Array | None = None) -> Array:
@@ -160,7 +160,7 @@ def _multi_dot(given: None, *arrays: Any, out: Array | None = None) -> Array:
     return result.ravel() if row or column else result
 
 
-_MULTI_DOT = Plain(_multi_dot)
+_MULTI_DOT = Replayed(_multi_dot)
 
 
 def _cheapest_splits(extents: list[int]) -> dict[tuple[int, int], int]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from numloom.api.calling import Plain, compose_fast, frozen
+from numloom.api.calling import Replayed, frozen, recalled
 from numloom.api.elementwise import absolute, isfinite, isnan, power, sqrt, where
 from numloom.api.manipulation import moveaxis, normal_axes, normal_axis
 from numloom.api.products import MULTIPLY
@@ -79,7 +79,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     given = frozen(axis) if plain else NotImplemented
     if given is NotImplemented:
         return _norm((ord, None, axis, keepdims), x)
-    return compose_fast(_NORM, (ord, type(ord), given, bool(keepdims)), (x,))
+    return recalled(_NORM, (ord, type(ord), given, bool(keepdims)), (x,))
 
 
 _ORDERS = (int, float, str)
@@ -108,7 +108,7 @@ def _norm(given: tuple[Any, Any, Any, Any], x: Any) -> Array:
     raise ValueError("Improper number of dimensions to norm.")
 
 
-_NORM = Plain(_norm)
+_NORM = Replayed(_norm)
 
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Array:

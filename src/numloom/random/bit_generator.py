@@ -50,7 +50,7 @@ class BitGenerator:
     lock : threading.RLock
         Held while a draw takes its blocks.
     taken : list of tuple, optional
-        While a call is learned (`numloom.random.draws`), how many blocks were taken, and the values for that.
+        While a call is learned (`replayed`), how many blocks were taken, and the values for that.
     set_in : object
         The function that was being recorded when its state was set (`numloom.graph.tree.watched`): calls of that
         function start there anew. None of others, and of an unpredictable state.

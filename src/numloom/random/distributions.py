@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.calling import drawn
 from numloom.api.joining import concatenate, stack
 from numloom.api.manipulation import broadcast_to
 from numloom.api.products import matmul
@@ -23,7 +24,6 @@ from numloom.base.dtypes import DTYPES, F32, F64, I64, code_of
 from numloom.graph import build
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.random.bit_generator import Philox
-from numloom.random.draws import drawn
 from numloom.random.parameters import (
     MOST_EVENTS,
     Parameter,

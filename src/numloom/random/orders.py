@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.calling import drawn
 from numloom.api.manipulation import broadcast_to, moveaxis, normal_axis
 from numloom.api.sorting import argsort, cumsum, searchsorted, sort
 from numloom.array.convert import asarray
@@ -19,7 +20,6 @@ from numloom.graph import build
 from numloom.graph.layout import c_strides
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.random.distributions import MOST_COLOURS, Distributions, split_between
-from numloom.random.draws import drawn
 from numloom.random.parameters import apply, drawn_shape, refuse, shape_of
 
 try:
@@ -119,7 +119,7 @@ class Orders(Distributions):
         start, end = (build.cast(node_of(x), U64) for x in (low, high))
         amount = build.binary(ELEMENTWISE["subtract"], end, start)
         if endpoint:
-            amount = build.binary_scalar(ELEMENTWISE["add"], amount, 1)
+            amount = build.binary(ELEMENTWISE["add"], amount, 1)
         return self._from(start, amount, drawn_shape(size, low, high), code)
 
     def _from(self, start: Any, amount: Any, shape: tuple[int, ...], code: int) -> Array:

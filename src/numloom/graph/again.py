@@ -1,4 +1,5 @@
-"""Recording again what was recorded for operands of the same signatures: the nodes are copied, nothing is decided anew.
+# cython: boundscheck=False, wraparound=False
+"""Recording again, by traces, what calls recorded: the nodes are copied, nothing is decided anew.
 
 What a reduction, a product or another composed call becomes (which views, casts, operations and routines, over which
 axes, of which dtype and order) follows from the dtype, shape and order of its operands and from its arguments. So what
@@ -19,7 +20,6 @@ except ImportError:
 from numloom.base.dtypes import ITEMSIZES
 from numloom.base.forking import anew
 from numloom.base.memo import Memo
-from numloom.graph.build import SPECIAL, how
 from numloom.graph.layout import Layout, extent_of
 from numloom.graph.node import (
     CAST,
@@ -47,6 +47,7 @@ from numloom.graph.node import (
     tracing,
     viewed,
 )
+from numloom.graph.slots import SPECIAL, OperandSignature, fits, how
 from numloom.graph.source_location import INSIDE, here
 
 _register = register
@@ -97,23 +98,6 @@ class Instruction:
         self.call = call
 
 
-class OperandSignature:
-    """What counts of an operand: dtype code, shape and order, and whether it is a view."""
-
-    __slots__ = ("code", "seen", "shape", "strides")
-
-    code: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    seen: bool
-
-    def __init__(self, node: Node) -> None:
-        self.code = node.code
-        self.shape = node.shape
-        self.strides = node.strides
-        self.seen = node.kind == VIEW
-
-
 class RecordedTrace:
     """What one call recorded, for one signature of its operands and its arguments.
 
@@ -121,8 +105,8 @@ class RecordedTrace:
     ----------
     given : object
         The call's other arguments.
-    signatures, first : list of OperandSignature, OperandSignature
-        Of its operands, and of the first one.
+    signatures : list of OperandSignature
+        Its operands; not the blocks that a draw takes, which stand behind them.
     shared : object
         How operands share memory, see `sharing`.
     instructions : list of Instruction
@@ -135,10 +119,9 @@ class RecordedTrace:
         Of several results, their numbers; -1 of one that is a view of an operand.
     """
 
-    __slots__ = ("ending", "first", "given", "instructions", "results", "shared", "signatures", "straight")
+    __slots__ = ("ending", "given", "instructions", "results", "shared", "signatures", "straight")
 
     given: Any
-    first: OperandSignature | None
     signatures: list[OperandSignature]
     shared: Any
     instructions: list[Instruction]
@@ -147,22 +130,17 @@ class RecordedTrace:
     results: tuple[int, ...] | None
 
     def __init__(
-        self,
-        given: Any,
-        operands: list[Node],
-        instructions: list[Instruction],
-        ending: Any,
-        results: tuple[int, ...] | None,
-    ) -> None:
+        self, given: Any, operands: list[Node], instructions: list[Instruction], ending: Any,
+        results: tuple[int, ...] | None, blocks: int = 0,
+    ) -> None:  # fmt: skip
         self.given = given
         self.results = results
         self.signatures = [OperandSignature(node) for node in operands]
-        self.first = self.signatures[0] if operands else None
         self.shared = sharing(operands)
         self.instructions = instructions
         self.ending = ending
         self.straight = bool(instructions) and results is None
-        behind = len(operands) - 1
+        behind = len(operands) + blocks - 1
         for place, instruction in enumerate(instructions):
             simple = (
                 instruction.signature is not None
@@ -211,22 +189,14 @@ def find(traces: RecordedTraces, given: Any, operands: list[Node]) -> RecordedTr
     return recorded
 
 
-def replay_one(traces: RecordedTraces, given: Any, operand: Node) -> Node | None:
-    """What the trace used last records, if it is the one of a call of one operand and straight."""
+def replay_straight(traces: RecordedTraces, given: Any, operand: Node) -> Node | None:
+    """Do as `find` and `replay` do for one operand, without a list, if the trace was used last and is straight."""
     recorded = traces.last
-    if _off or recorded is None or recorded.given is not given or not recorded.straight or LEAF < operand.kind < VIEW:
+    if _off or recorded is None or not recorded.straight or operand.tree or LEAF < operand.kind < VIEW:
         return None
-    if operand.tree:
+    if recorded.given is not given and recorded.given != given:
         return None
-    expected = recorded.first
-    assert expected is not None
-    if (
-        expected.shape is not operand.shape
-        or expected.strides is not operand.strides
-        or expected.code != operand.code
-        or expected.seen != (operand.kind == VIEW)
-        or len(recorded.signatures) != 1
-    ):
+    if len(recorded.signatures) != 1 or not fits(recorded.signatures[0], operand):
         return None
     for instruction in recorded.instructions:
         operand = recorded_as1(cython.cast(Instruction, instruction).signature, operand)
@@ -234,7 +204,7 @@ def replay_one(traces: RecordedTraces, given: Any, operand: Node) -> Node | None
 
 
 def replay(recorded: RecordedTrace, operands: list[Node]) -> Node:
-    """Record a recorded trace for its operands, a list that grows by its values; the result."""
+    """Record a trace for its operands, a list that grows by its values; give the result."""
     if recorded.straight:
         node = operands[0]
         for instruction in recorded.instructions:
@@ -248,76 +218,49 @@ def replay(recorded: RecordedTrace, operands: list[Node]) -> Node:
                 values.append(instruction.attr)
                 if _traces:
                     made(instruction.attr)
-            elif instruction.rest:
-                values.append(
-                    instruction.call(
-                        values[instruction.first], values[instruction.second], *[values[k] for k in instruction.rest]
-                    )
-                )
-            elif instruction.second >= 0:
-                values.append(instruction.call(values[instruction.first], values[instruction.second]))
-            elif instruction.first >= 0:
-                values.append(instruction.call(values[instruction.first]))
             else:
-                values.append(instruction.call())
-            continue
-        if signature.kind == GATHER:
-            args = [values[instruction.first], values[instruction.second]]
-            for place in instruction.rest:
-                args.append(values[place])
-            op_def = instruction.attr
+                values.append(instruction.call(*[values[place] for place in _args(instruction)]))
+        elif signature.kind == GATHER:
+            op_def = instruction.attr if instruction.attr is INSIDE else here(instruction.attr.complaint)
+            args = tuple([values[place] for place in _args(instruction)])
             count_recorded()
-            values.append(
-                new_node(
-                    GATHER, op_def if op_def is INSIDE else here(op_def.complaint), tuple(args), signature.code,
-                    signature.shape, signature.strides, signature.size, signature.attr,
-                )
-            )  # fmt: skip
+            values.append(_made_again(signature, op_def, args, signature.attr))
+        elif instruction.rest:
+            args = tuple([values[place] for place in _args(instruction)])
+            for node in args:
+                node.readers += 1
+            values.append(recorded_as(signature, args))
         elif instruction.second >= 0:
-            if instruction.rest:
-                args = [values[instruction.first], values[instruction.second]]
-                for place in instruction.rest:
-                    args.append(values[place])
-                for node in args:
-                    node.readers += 1
-                values.append(recorded_as(signature, tuple(args)))
-            else:
-                values.append(recorded_as2(signature, values[instruction.first], values[instruction.second]))
+            values.append(recorded_as2(signature, values[instruction.first], values[instruction.second]))
         elif signature.kind == VIEW:
-            node = values[instruction.first]
-            offset = instruction.attr
-            if node.kind == VIEW:
-                offset += node.attr
-                node = node.args[0]
-            if (
-                offset == 0
-                and node.code == signature.code
-                and node.shape is signature.shape
-                and node.strides is signature.strides
-            ):
-                values.append(node)
-            else:
-                values.append(viewed(signature, node, offset))
+            values.append(_viewed_again(signature, values[instruction.first], instruction.attr))
         elif signature.kind == SCALAR:
             values.append(new_number(instruction.attr, signature.code))
         elif instruction.first < 0:
             if signature.kind == FILL:
                 count_recorded()
-            values.append(
-                new_node(
-                    signature.kind,
-                    None,
-                    (),
-                    signature.code,
-                    signature.shape,
-                    signature.strides,
-                    signature.size,
-                    instruction.attr,
-                )
-            )
+            values.append(_made_again(signature, None, (), instruction.attr))
         else:
             values.append(recorded_as1(signature, values[instruction.first]))
     return values[len(values) - 1]
+
+
+def _made_again(signature: NodeSignature, op_def: Any, args: tuple[Node, ...], attr: Any) -> Node:
+    """Make a node of a signature with an op definition and an attribute of its own."""
+    kind, code, size = signature.kind, signature.code, signature.size
+    return new_node(kind, op_def, args, code, signature.shape, signature.strides, size, attr)
+
+
+def _viewed_again(signature: NodeSignature, base: Node, offset: int) -> Node:
+    """Make a view of a value, or of what that is a view of; the value itself if it has this layout."""
+    node = base
+    if node.kind == VIEW:
+        offset += node.attr
+        node = node.args[0]
+    if offset or node.code != signature.code:
+        return viewed(signature, node, offset)
+    same = node.shape is signature.shape and node.strides is signature.strides
+    return node if same else viewed(signature, node, offset)
 
 
 def can_follow(operands: list[Node]) -> bool:
@@ -364,17 +307,13 @@ def sharing(operands: list[Node]) -> Any:
 
 def _fits(recorded: RecordedTrace, given: Any, operands: list[Node]) -> bool:
     """Whether a recorded trace is that of a call."""
-    if recorded.given is not given or len(recorded.signatures) != len(operands):
+    if len(recorded.signatures) != len(operands):
         return False
     for place, node in enumerate(operands):
-        expected = recorded.signatures[place]
-        if (
-            expected.shape is not node.shape
-            or expected.strides is not node.strides
-            or expected.code != node.code
-            or expected.seen != (node.kind == VIEW)
-        ):
+        if not fits(recorded.signatures[place], node):
             return False
+    if recorded.given is not given and recorded.given != given:
+        return False
     if len(operands) == 1:
         return True
     shared = sharing(operands)
@@ -388,7 +327,7 @@ def _key(given: Any, operands: list[Node]) -> Any:
         key.append(node.code)
         key.append(node.shape)
         key.append(node.strides)
-        key.append(node.kind == VIEW)
+        key.append(how(node))
     if len(operands) > 1:
         key.append(sharing(operands))
     return tuple(key)
@@ -583,6 +522,19 @@ def learn(traces: RecordedTraces, recorder: TraceRecorder, given: Any, result: A
     traces.known.keep(recorder.key, found)
 
 
+def learn_draw(traces: RecordedTraces, recorder: TraceRecorder, given: Any, result: Node, taken: list[Any]) -> None:
+    """Keep what a draw did, if the blocks of random bits that it took lead to its result."""
+    operands = recorder.operands = [node for _, *nodes in taken for node in nodes]
+    number = -1 if recorder.lost else recorder.number(result)
+    if not operands or number < len(operands):
+        return
+    instructions, _ = recorder.needed([number])
+    if {arg for instruction in instructions for arg in _args(instruction)}.issuperset(range(len(operands))):
+        traces.met.entries.pop(recorder.key, None)
+        counts = [count for count, *_ in taken]
+        traces.known.keep(recorder.key, RecordedTrace(given, [], instructions, counts, None, len(operands)))
+
+
 def _forget_traces() -> None:
     """In a child process the threads are not there that learn."""
     _traces.clear()
@@ -656,20 +608,6 @@ def _extent(node: Node) -> tuple[int, int]:
 
 
 __all__ = [
-    "RecordedTrace",
-    "RecordedTraces",
-    "TraceRecorder",
-    "arguments",
-    "begin",
-    "called",
-    "end",
-    "find",
-    "in_full",
-    "learn",
-    "learning",
-    "lose",
-    "made",
-    "replay",
-    "replay_one",
-    "start",
-]
+    "RecordedTrace", "RecordedTraces", "TraceRecorder", "arguments", "begin", "called", "end", "find", "in_full",
+    "learn", "learn_draw", "learning", "lose", "made", "replay", "replay_straight", "start",
+]  # fmt: skip
