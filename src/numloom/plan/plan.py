@@ -23,7 +23,6 @@ from numloom.plan.nested_refused import refused
 from numloom.plan.rewrites import rewritten
 from numloom.plan.step import Plan, Step
 
-
 SHARED = tuple([MAX_OUTPUTS << doublings for doublings in range(6, -1, -1)])
 """Values of a kernel that are tried in turn, until no kernel has more outputs than it may."""
 
