@@ -32,6 +32,7 @@ _REFLECTED = {
     operator.sub: "__rsub__",
     operator.truediv: "__rtruediv__",
 }
+_NO_OPTIONS: dict[str, Any] = {}
 _LONG = {
     "bsr": "Block Sparse Row",
     "lil": "List of Lists",
@@ -95,6 +96,10 @@ class SparseBase:
     _canonical: bool | None
     _longest: int | None = None
     """Numbers in the longest row when a product asked last; tells how to compute, not what."""
+    _twin: Any = None
+    """SciPy's matrix over the memory of the parts, where small work was done (`src/numloom/sparse/_twin.pyx`)."""
+    _turned: Any = None
+    """The matrix that this one is the transpose of, by the same parts."""
 
     def __init__(
         self, arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False, blocksize: Any = None, *,
@@ -126,13 +131,16 @@ class SparseBase:
     def _take(self, other: SparseBase) -> None:
         """Become what `other` is."""
         self._parts, self._shape, self._canonical = other._parts, other._shape, other._canonical
-        self._longest = other._longest
+        self._longest, self._twin, self._turned = other._longest, None, None
 
     def _sparse_parts(self) -> list[Any]:
         return list(self._parts)
 
     def _apply(self, name: str, *args: Any, **options: Any) -> Any:
-        """Run a method: on the device, if the data are there and the method is written for it, else by SciPy."""
+        """Run a method: at once, on the device if the data are there and it is written for that, or by SciPy."""
+        return _run(name, (self, *args), options)
+
+    def _apply_in_full(self, name: str, *args: Any, **options: Any) -> Any:
         if on_device() or in_tree(self, *args):
             function = device.way(device.METHODS, name, self)
             found = NotImplemented if function is None else function(self, *args, **options)
@@ -142,6 +150,9 @@ class SparseBase:
 
     def _operate(self, function: Callable[..., Any], *operands: Any) -> Any:
         """Run an operator, as `_apply` does; one operand is this matrix."""
+        return _run(function, operands, _NO_OPTIONS)
+
+    def _operate_in_full(self, function: Callable[..., Any], *operands: Any) -> Any:
         if operands[0] is self and _decides(operands[1], function):
             return NotImplemented
         if on_device() or in_tree(*operands):
@@ -173,6 +184,7 @@ class SparseBase:
     @property
     def data(self) -> Any:
         """The stored numbers, an array."""
+        self._twin = None  # Numbers that nobody else holds are written to faster.
         return self._parts[0]
 
     @data.setter
@@ -182,7 +194,7 @@ class SparseBase:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of the stored numbers."""
-        return self.data.dtype
+        return self._parts[0].dtype  # type: ignore[no-any-return]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -197,7 +209,7 @@ class SparseBase:
     @property
     def nnz(self) -> int:
         """The number of stored numbers, zeros among them too."""
-        return int(self.data.shape[0])
+        return int(self._parts[0].shape[0])
 
     @property
     def size(self) -> int:
@@ -424,14 +436,14 @@ class SparseBase:
         return self.power(n)
 
     def __matmul__(self, other: Any) -> Any:
-        if np.isscalar(other):
+        if type(other) is not ndarray and np.isscalar(other):
             raise ValueError("Scalar operands are not allowed, use '*' instead")
-        return self._operate(operator.matmul, self, other)
+        return _run(operator.matmul, (self, other), _NO_OPTIONS)
 
     def __rmatmul__(self, other: Any) -> Any:
         if np.isscalar(other):
             raise ValueError("Scalar operands are not allowed, use '*' instead")
-        return self._operate(operator.matmul, other, self)
+        return _run(operator.matmul, (other, self), _NO_OPTIONS)
 
     def __imul__(self, other: Any) -> Any:
         if not is_scalar(other):
@@ -545,6 +557,8 @@ class SparseBase:
         return self._apply("multiply", other)
 
     def dot(self, other: Any) -> Any:
+        if type(other) is ndarray and 0 < other.ndim < 3:
+            return self @ other
         if is_scalar(other):
             return self * other
         axes = np.ndim(other) if isinstance(other, (list, tuple)) else getattr(other, "ndim", 0)
@@ -735,6 +749,17 @@ class SparseBase:
 
     matmat = matvec
     rmatmat = rmatvec
+
+
+def _in_full(function: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Run an operator, or a method of the first operand by its name, where it is not done at once."""
+    if type(function) is str:
+        return operands[0]._apply_in_full(function, *operands[1:], **options)
+    ours = operands[0] if isinstance(operands[0], SparseBase) else operands[1]
+    return ours._operate_in_full(function, *operands)
+
+
+_run = host.entered(_in_full)
 
 
 class MatrixMixin:

@@ -46,7 +46,7 @@ class _EntryFormat(SparseBase):
 
     @has_canonical_format.setter
     def has_canonical_format(self, value: bool) -> None:
-        self._canonical = bool(value)
+        self._canonical, self._twin = bool(value), None
 
     def sum_duplicates(self) -> None:
         if not self.has_canonical_format:
@@ -65,6 +65,7 @@ class _Compressed(_EntryFormat):
     @property
     def indices(self) -> Any:
         """The column of each number (of CSC: the row)."""
+        self._twin = None
         return self._parts[1]
 
     @indices.setter
@@ -74,6 +75,7 @@ class _Compressed(_EntryFormat):
     @property
     def indptr(self) -> Any:
         """Where the numbers of each row (of CSC: column) begin, and where the last ones end."""
+        self._twin = None
         return self._parts[2]
 
     @indptr.setter
@@ -144,8 +146,11 @@ class _Compressed(_EntryFormat):
         if self.ndim == 1:
             return self.copy() if copy else self
         other: Any = CLASSES[type(self).__name__.replace(self.format, "csc" if self.format == "csr" else "csr")]
-        parts = tuple(part.copy() for part in self._parts) if copy else self._parts
-        return other._made(parts, self._shape[::-1], self._canonical)
+        if copy:
+            return other._made(tuple(part.copy() for part in self._parts), self._shape[::-1], self._canonical)
+        made = other._made(self._parts, self._shape[::-1], self._canonical)
+        made._turned = self if self._turned is None else None  # No chain of them.
+        return made
 
 
 class csr_array(_Compressed, sparray):
@@ -193,6 +198,7 @@ class _Coordinates(_EntryFormat):
     @property
     def coords(self) -> tuple[Any, ...]:
         """The places of the numbers: an array for each axis."""
+        self._twin = None
         return self._parts[1:]
 
     @coords.setter
@@ -203,6 +209,7 @@ class _Coordinates(_EntryFormat):
     @property
     def row(self) -> Any:
         """The row of each number; 0 of a vector."""
+        self._twin = None
         return self._parts[-2] if self.ndim > 1 else self._parts[1] * 0
 
     @row.setter
@@ -214,6 +221,7 @@ class _Coordinates(_EntryFormat):
     @property
     def col(self) -> Any:
         """The column of each number."""
+        self._twin = None
         return self._parts[-1]
 
     @col.setter
@@ -260,6 +268,7 @@ class _Diagonals(SparseBase):
     @property
     def offsets(self) -> Any:
         """Which diagonal each row of `data` is; 0 is the main one, 1 that above."""
+        self._twin = None
         return self._parts[1]
 
     @offsets.setter

@@ -17,7 +17,8 @@ from numloom.base.dtypes import refuse_other_order
 from numloom.device import registry
 from numloom.graph.node import register, tracing
 
-_FORCED: ContextVar[bool | None] = ContextVar("numloom_sparse_device_way", default=None)
+FORCED: ContextVar[bool | None] = ContextVar("numloom_sparse_device_way", default=None)
+"""Whether array operations are forced, or SciPy; None for the way of the device."""
 
 CLASSES: dict[str, type] = {}
 """Our classes by their names, which are SciPy's."""
@@ -39,7 +40,7 @@ def in_order(dtype: Any) -> Any:
 
 def on_device() -> bool:
     """Whether sparse work is done by array operations: where the host does not see the memory, or if it is forced."""
-    forced = _FORCED.get()
+    forced = FORCED.get()
     return bool(registry.current().discrete) if forced is None else forced
 
 
@@ -71,11 +72,11 @@ def forced(device_way: bool) -> Iterator[None]:
     ...     (a @ np.ones(2)).tolist()
     [3.0, 3.0]
     """
-    token = _FORCED.set(device_way)
+    token = FORCED.set(device_way)
     try:
         yield
     finally:
-        _FORCED.reset(token)
+        FORCED.reset(token)
 
 
-__all__ = ["CLASSES", "forced", "in_order", "in_tree", "on_device", "refuse_dtype"]
+__all__ = ["CLASSES", "FORCED", "forced", "in_order", "in_tree", "on_device", "refuse_dtype"]
