@@ -7,16 +7,18 @@ are SciPy's, too. What SciPy gives is copied to memory of ours. None where it is
 
 cimport cython
 cimport numpy as np
-from cpython.ref cimport PyObject, Py_INCREF
+from cpython.ref cimport PyObject, Py_INCREF, Py_XDECREF
 from libc.stdint cimport intptr_t
 
 from numloom.array._indexing cimport at_hand
 from numloom.array._lent cimport kept, lent
-from numloom.array.ndarray cimport ndarray
+from numloom.array.ndarray cimport ndarray, wrap
 from numloom.device.cpu._hostview cimport is_set
 from numloom.device.memory cimport Buffer, Pool
-from numloom.device.registry cimport beside, current, several
-from numloom.engine._numbers cimport is_host
+from numloom.engine._indexing cimport new_value
+from numloom.engine._numbers cimport code_of_number, host_pool
+from numloom.engine.state cimport Counters
+from numloom.graph.build cimport one_tuple
 from numloom.graph.node cimport Node
 from numloom.graph.replay cimport learning
 
@@ -39,18 +41,22 @@ cdef extern from "numpy/arrayobject.h":
     )
     int PyArray_SetBaseObject(np.ndarray array, object base) except -1
 
+cdef extern from "Python.h":
+    int PyContextVar_Get(object var, PyObject* default, PyObject** value) except -1
+
 np.import_array()
 
 cdef enum:
     NATIVE = 14  # dtypes that NumPy has, by their codes
     MOST_AXES = 4
-    MOST_KEPT = 1 << 16  # elements of a part, and of a dense operand
-    MOST_COPIED = 1 << 15  # bytes of an array of a result; memory of larger ones is shared
+    MOST_KEPT = 1 << 17  # elements of a part, and of a dense operand
+    MOST_COPIED = 1 << 12  # bytes of an array of a result, as of `numloom.sparse.host`; memory of larger ones is shared
 
 cdef int LEAF = _node.LEAF
 cdef object dtypes = DTYPES, classes = CLASSES, forced = FORCED
 cdef type HOST = numpy.ndarray, GENERIC = numpy.generic
 cdef object DTYPE = numpy.dtype
+cdef Counters counted = counters
 cdef tuple BASES = (scipy.sparse.sparray, scipy.sparse.spmatrix)
 
 
@@ -255,6 +261,21 @@ cdef object matrix_of(object a, bint in_any_order):
     return matrix
 
 
+cdef int see_order(object a, object matrix) except -1:
+    """Know that coordinates are in order, once SciPy has brought them in order and changed nothing."""
+    cdef Twin twin = a._twin
+    cdef tuple mine, found
+    if twin is None or not twin.lists or matrix.data is twin.matrix.data or not matrix.has_canonical_format:
+        return 0
+    mine, found = twin.matrix.coords, matrix.coords
+    for one, other in zip(mine, found):
+        if not numpy.array_equal(one, other):
+            return 0
+    twin.matrix.has_canonical_format = True
+    twin.order = 1
+    return 1
+
+
 cdef object given(object x, bint in_any_order):
     """An argument as SciPy takes it; NotImplemented where that is not for here."""
     kind = type(x)
@@ -290,16 +311,29 @@ cdef object in_our_memory(np.ndarray found, list operands, Pool pool):
         return from_host(found)
     for operand in operands:
         if type(operand) is HOST:
-            arrays = [operand]
-        else:
-            arrays = arrays_of(operand) if isinstance(operand, BASES) else None
-        if arrays is not None:
-            for array in arrays:
+            if numpy.may_share_memory(found, operand):
+                return None
+        elif (<object>found).base is not None and isinstance(operand, BASES):  # What has memory of its own has none of ours.
+            arrays = arrays_of(operand)
+            for array in arrays or ():
                 if numpy.may_share_memory(found, array):
                     return None
+    if np.PyArray_ISCARRAY(found):
+        return shared(found)
     shape = tuple([<Py_ssize_t>np.PyArray_DIM(found, axis) for axis in range(np.PyArray_NDIM(found))])
     strides = tuple([<Py_ssize_t>np.PyArray_STRIDE(found, axis) for axis in range(np.PyArray_NDIM(found))])
     return over(<intptr_t>np.PyArray_DATA(found), dtype, shape, strides, found)
+
+
+cdef ndarray shared(np.ndarray found):
+    """An array over the memory of one of NumPy's in C order, as `over` makes it."""
+    cdef int axis
+    cdef Buffer buffer = Buffer(<intptr_t>np.PyArray_DATA(found), np.PyArray_NBYTES(found), None, found)
+    shape = one_tuple(tuple([<Py_ssize_t>np.PyArray_DIM(found, axis) for axis in range(np.PyArray_NDIM(found))]))
+    cdef ndarray result = wrap(new_value(buffer, code_of_number(np.PyArray_TYPE(found)), shape, True))
+    result.held.pins = 1  # Others may have the memory.
+    result.held.value.attr = None
+    return result
 
 
 cdef object of_sparse(object found, list operands, Pool pool):
@@ -339,6 +373,8 @@ cdef object taken(object found, list operands, Pool pool):
         return found
     if kind is HOST:
         made = in_our_memory(found, operands, pool)
+    elif kind is float or isinstance(found, GENERIC):
+        made = kept(found, pool)
     elif isinstance(found, BASES):
         made = of_sparse(found, operands, pool)
     elif kind is tuple:
@@ -352,20 +388,21 @@ cdef object taken(object found, list operands, Pool pool):
     elif isinstance(found, HOST):
         made = in_our_memory(numpy.asarray(found), operands, pool)
     else:
-        made = kept(found, pool)
+        return NotImplemented
     return NotImplemented if made is None else made
 
 
 cdef Pool pool_here():
     """Memory for what is done here and now; None where the numbers may lie elsewhere, or nothing may be looked at."""
     cdef Pool pool
-    if several() or learning() or not is_host() or counters.watched or forced.get() is not None:
+    cdef PyObject* found = NULL
+    PyContextVar_Get(forced, NULL, &found)
+    way = <object>found
+    Py_XDECREF(found)
+    if way is not None or counted.watched or learning():
         return None
-    device = current()
-    if beside(device) is not None:
-        return None
-    pool = device.pool
-    return None if pool.error_at == 0 or is_set(pool.error_at) else pool
+    pool = host_pool()
+    return None if pool is None or is_set(pool.error_at) else pool
 
 
 cdef object at_once(object function, tuple operands, dict options, object wrap):
@@ -398,6 +435,8 @@ cdef object at_once(object function, tuple operands, dict options, object wrap):
         return None
     if product and (type(found) is not HOST or not np.PyArray_NDIM(<np.ndarray>found)) and not isinstance(found, BASES):
         return None  # Of which SciPy may have forgotten an axis.
+    if type(function) is str:
+        see_order(operands[0], arguments[0])
     made = taken(found, arguments, pool)
     return wrap(found, operands) if made is NotImplemented else made
 

@@ -20,10 +20,9 @@ import scipy.sparse
 from numloom.api import elementwise
 from numloom.array.convert import asarray, from_host
 from numloom.array.ndarray import ndarray
-from numloom.base.integers import as_integer, is_integer
 from numloom.base.tracebacks import answer_for
 from numloom.sparse import axes, combining, device, functions, host
-from numloom.sparse.where import CLASSES, in_order, in_tree, on_device, refuse_dtype
+from numloom.sparse.where import CLASSES, in_order, in_tree, on_device, plain_axis, refuse_dtype
 
 _REFLECTED = {
     operator.add: "__radd__",
@@ -55,33 +54,6 @@ def _decides(x: Any, function: Any) -> bool:
     if isinstance(x, known) or scipy.sparse.issparse(x) or hasattr(x, "__array__"):
         return False
     return hasattr(x, _REFLECTED.get(function, " "))
-
-
-def _of_one_shape(a: Any, b: Any) -> tuple[Any, Any]:
-    """Two matrices, a single row or column repeated as often as the other needs, as in CuPy; SciPy refuses."""
-    if not isinstance(b, SparseBase) or a.shape == b.shape or a.ndim != 2 or b.ndim != 2:
-        return a, b
-    if _repeats(a.shape, b.shape):
-        return _repeated(a, b.shape), b
-    return a, _repeated(b, a.shape) if _repeats(b.shape, a.shape) else b
-
-
-def _repeats(shape: Any, whole: Any) -> bool:
-    return all(m in (1, n) for m, n in zip(shape, whole, strict=True))
-
-
-def _repeated(a: Any, shape: Any) -> Any:
-    for axis in (0, 1):
-        if a.shape[axis] != shape[axis]:
-            csr = a.tocsr()
-            ones = type(csr)(np.ones((shape[0], 1) if axis == 0 else (1, shape[1]), a.dtype))
-            a = ones @ csr if axis == 0 else csr @ ones
-    return a
-
-
-def _axis(axis: Any) -> Any:
-    """An axis that is an array of no dimensions as a number; what SciPy should judge as it is."""
-    return as_integer(axis) if is_integer(axis) else axis
 
 
 class SparseBase:
@@ -124,7 +96,7 @@ class SparseBase:
         """A matrix of parts that are known to be good: the stored numbers and where they are, by the format."""
         self = object.__new__(cls)
         self._parts = parts
-        self._shape = tuple(int(n) for n in shape)
+        self._shape = tuple(map(int, shape))
         self._canonical = canonical
         return self
 
@@ -464,16 +436,16 @@ class SparseBase:
         return self._operate(operator.ne, self, other)
 
     def __lt__(self, other: Any) -> Any:
-        return self._operate(operator.lt, *_of_one_shape(self, other))
+        return self._operate(operator.lt, *combining.of_one_shape(self, other))
 
     def __le__(self, other: Any) -> Any:
-        return self._operate(operator.le, *_of_one_shape(self, other))
+        return self._operate(operator.le, *combining.of_one_shape(self, other))
 
     def __gt__(self, other: Any) -> Any:
-        return self._operate(operator.gt, *_of_one_shape(self, other))
+        return self._operate(operator.gt, *combining.of_one_shape(self, other))
 
     def __ge__(self, other: Any) -> Any:
-        return self._operate(operator.ge, *_of_one_shape(self, other))
+        return self._operate(operator.ge, *combining.of_one_shape(self, other))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -567,21 +539,21 @@ class SparseBase:
         return self @ other
 
     def maximum(self, other: Any) -> Any:
-        left, right = _of_one_shape(self, other)
+        left, right = combining.of_one_shape(self, other)
         return left._apply("maximum", right)
 
     def minimum(self, other: Any) -> Any:
-        left, right = _of_one_shape(self, other)
+        left, right = combining.of_one_shape(self, other)
         return left._apply("minimum", right)
 
     def sum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-        return self._delivered("sum", out, _axis(axis), in_order(dtype))
+        return self._delivered("sum", out, plain_axis(axis), in_order(dtype))
 
     def mean(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-        return self._delivered("mean", out, _axis(axis), in_order(dtype))
+        return self._delivered("mean", out, plain_axis(axis), in_order(dtype))
 
     def _delivered(self, name: str, out: Any, *args: Any) -> Any:
-        found = self._apply(name, *args)
+        found = _run(name, (self, *args), _NO_OPTIONS)
         if out is None:
             return found
         single = not self._is_array and found.ndim == 0 and np.shape(out) == (1, 1)
@@ -614,8 +586,8 @@ class SparseBase:
     def _extreme(self, name: str, axis: Any, out: Any, explicit: bool) -> Any:
         if out is not None:
             raise ValueError("Sparse arrays do not support an 'out' parameter.")
-        axis = _axis(axis)
-        return self._apply(name, axis, explicit=True) if explicit else self._apply(name, axis)
+        axis = plain_axis(axis)
+        return self._apply(name, axis, explicit=True) if explicit else _run(name, (self, axis), _NO_OPTIONS)
 
     def trace(self, offset: int = 0) -> Any:
         return self.diagonal(k=offset).sum()
@@ -634,7 +606,9 @@ class SparseBase:
     def count_nonzero(self, axis: Any = None) -> Any:
         if isinstance(axis, tuple) and len(axis) == 1:
             (axis,) = axis
-        axis = _axis(axis)
+        if axis is None:
+            return _run("count_nonzero", (self, None), _NO_OPTIONS)
+        axis = plain_axis(axis)
         if isinstance(axis, int) and not -self.ndim <= axis < self.ndim:
             raise ValueError(f"axis out of bounds: {axis} of {self.ndim} axes")
         return self._apply("count_nonzero", None if self.ndim == 1 else axis)
@@ -809,7 +783,7 @@ class MatrixMixin:
     shape = property(get_shape, set_shape, doc="Rows and columns; others may be set that hold as many numbers.")
 
     def getnnz(self: Any, axis: Any = None) -> Any:
-        return self.nnz if axis is None else self._apply("getnnz", _axis(axis))
+        return self.nnz if axis is None else self._apply("getnnz", plain_axis(axis))
 
     def getrow(self: Any, i: int) -> Any:
         return self._apply("getrow", i)

@@ -14,6 +14,7 @@ import numpy as np
 
 from numloom.array.ndarray import ndarray, node_of
 from numloom.base.dtypes import refuse_other_order
+from numloom.base.integers import as_integer, is_integer
 from numloom.device import registry
 from numloom.graph.node import register, tracing
 
@@ -34,8 +35,14 @@ def refuse_dtype(name: str, dtype: Any) -> None:
 
 def in_order(dtype: Any) -> Any:
     """A dtype that a result is asked for in; TypeError for one of the other byte order, which SciPy would drop."""
-    refuse_other_order(dtype)
+    if dtype is not None:
+        refuse_other_order(dtype)
     return dtype
+
+
+def plain_axis(axis: Any) -> Any:
+    """An axis that is an array of no dimensions as a number; what SciPy should judge as it is."""
+    return as_integer(axis) if axis is not None and is_integer(axis) else axis
 
 
 def on_device() -> bool:
@@ -55,13 +62,13 @@ def in_tree(*operands: Any) -> bool:
 
 
 @contextlib.contextmanager
-def forced(device_way: bool) -> Iterator[None]:
+def forced(device_way: bool | None) -> Iterator[None]:
     """Let one way do the work whatever the device is, to compare the two.
 
     Parameters
     ----------
-    device_way : bool
-        True for our own array operations, False for SciPy.
+    device_way : bool or None
+        True for our own array operations, False for SciPy and nothing at once, None for what the device takes.
 
     Examples
     --------
@@ -79,4 +86,4 @@ def forced(device_way: bool) -> Iterator[None]:
         FORCED.reset(token)
 
 
-__all__ = ["CLASSES", "FORCED", "forced", "in_order", "in_tree", "on_device", "refuse_dtype"]
+__all__ = ["CLASSES", "FORCED", "forced", "in_order", "in_tree", "on_device", "plain_axis", "refuse_dtype"]
