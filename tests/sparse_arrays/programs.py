@@ -208,7 +208,7 @@ def run_program(steps: list[str], seed: int) -> None:
 
 
 def run_many(count: int, seed: int = 0) -> int:
-    """Run so many random programs, as it comes and on the host's and the device's way by turns; what they were if one fails."""
+    """Run so many random programs, each as it comes, by SciPy or as on a device; what they were if one fails."""
     import warnings
 
     from numloom.sparse.where import forced

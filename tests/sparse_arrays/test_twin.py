@@ -41,7 +41,7 @@ def made(format: str, n: int = 6, kind: str = "array", seed: int = 0, dtype: str
     return getattr(nl.sparse, f"{format}_{kind}")(getattr(scipy.sparse, f"{format}_{kind}")(dense, **options))
 
 
-VECTOR = np.arange(1.0, 61)
+VECTOR = np.arange(1.0, 301)
 WORK: dict[str, Callable[[Any, Callable[[Any], Any]], Any]] = {
     "a @ v": lambda a, to: a @ to(VECTOR[: a.shape[1]]),
     "v @ a": lambda a, to: to(VECTOR[: a.shape[0]]) @ a,
@@ -93,6 +93,8 @@ def plain(x: Any) -> Any:
 def agree(a: Any, *names: str) -> None:
     """Work with a matrix gives what SciPy gives with its parts as they are."""
     for name in names or WORK:
+        if type(a).__name__ == "bsr_matrix" and name in ("sum", "mean"):
+            continue  # Which SciPy refuses.
         ours = plain(WORK[name](a, nl.asarray))
         theirs = plain(WORK[name](theirs_of(a), np.array))
         assert repr(ours) == repr(theirs), name
@@ -207,8 +209,8 @@ def lent_by_interface(part: Any) -> None:
 
 
 WRITES = (
-    whole, pending, element, elements, cut, in_place, at_places, masked, scattered, into, sorted_in_place, filled, a_view,
-    lent_by_asarray, lent_by_dlpack, lent_by_interface,
+    whole, pending, element, elements, cut, in_place, at_places, masked, scattered, into, sorted_in_place, filled,
+    a_view, lent_by_asarray, lent_by_dlpack, lent_by_interface,
 )  # fmt: skip
 
 
@@ -257,7 +259,7 @@ def test_memory_that_stays_lent(format: str, lend: Callable[[Any], Any], before:
 @pytest.mark.parametrize("before", [False, True])
 @pytest.mark.parametrize("format", ["csr", "csc", "coo"])
 def test_places_that_are_written(format: str, before: bool, n: int) -> None:
-    """Where numbers stand is turned round within the matrix: what SciPy has looked at of the order stays, as its own."""
+    """Where numbers stand is turned round within the matrix; what SciPy knows of the order stays, as of its own."""
     a = made(format, n)
     taken = a._parts[1] if before else None
     agree(a, "a @ v", "toarray", "a @ columns")
@@ -290,7 +292,7 @@ def test_parts_that_are_put_in() -> None:
 CHANGES: dict[str, Callable[[Any], Any]] = {
     "*=": lambda a: a.__imul__(3.0),
     "/=": lambda a: a.__itruediv__(4.0),
-    "setdiag": lambda a: a.setdiag(a.diagonal() + 7),
+    "setdiag": lambda a: a.setdiag(a.diagonal() + 7) if a.format != "bsr" else None,
     "assigned": lambda a: a.__setitem__((1, 1), 6) if hasattr(a, "indptr") and a.format != "bsr" else None,
     "rows assigned": lambda a: a.__setitem__(slice(0, 2), 2.0) if a.format in ("csr", "csc") else None,
     "eliminated": lambda a: a.eliminate_zeros() if a.format != "dia" else None,
@@ -396,7 +398,7 @@ def test_matrices_of_other_shapes() -> None:
     a.shape = (4, 3)
     agree(a, "a @ v", "toarray", "sum of rows")
     b = a.T.T.T
-    agree(b)
+    agree(b, "a @ v", "toarray", "sum of rows")
     for _ in range(2000):  # No chain of matrices is kept.
         b = b.T
     agree(b, "a @ v")
@@ -415,7 +417,7 @@ def test_axes_other_than_two() -> None:
     for part, was in zip(unsorted._parts, before, strict=True):
         assert np.array_equal(part.get(), was)
     cube = nl.sparse.coo_array(np.arange(24.0).reshape(2, 3, 4))
-    assert cube.sum(axis=2).toarray().tolist() == np.arange(24.0).reshape(2, 3, 4).sum(axis=2).tolist()
+    assert cube.sum(axis=2).tolist() == np.arange(24.0).reshape(2, 3, 4).sum(axis=2).tolist()
 
 
 @pytest.mark.parametrize("format", [*FORMATS, "lil", "dok"])

@@ -208,12 +208,12 @@ class SparseBase:
     @property
     def real(self) -> Any:
         """The real parts."""
-        return self._with_data(self.data.real)
+        return self._with_data(self._parts[0].real)
 
     @property
     def imag(self) -> Any:
         """The imaginary parts."""
-        return self._with_data(self.data.imag)
+        return self._with_data(self._parts[0].imag)
 
     def __len__(self) -> int:
         raise TypeError("sparse array length is ambiguous; use getnnz() or shape[0]")
@@ -263,7 +263,7 @@ class SparseBase:
         """The stored numbers, each place once."""
         if self.format != "dia":
             self.sum_duplicates()
-        return self.data
+        return self._parts[0]
 
     def _mapped(self, function: Callable[..., Any]) -> Any:
         return self._with_data(function(self._deduped()))
@@ -272,12 +272,12 @@ class SparseBase:
         """Add numbers of one place and sort the places; nothing if that is so."""
 
     def _multiply_scalar(self, other: Any) -> Any:
-        return self._with_data(self.data * other)
+        return self._with_data(self._parts[0] * other)
 
     def __neg__(self) -> Any:
         if self.dtype.kind == "b":
             raise NotImplementedError("negating a boolean sparse array is not supported")
-        return self._with_data(-self.data)
+        return self._with_data(-self._parts[0])
 
     def __abs__(self) -> Any:
         return self._mapped(elementwise.abs)
@@ -298,14 +298,14 @@ class SparseBase:
         if self.dtype == np.dtype(dtype):
             return self.copy() if copy else self
         refuse_dtype(type(self).__name__, dtype)
-        made = self._with_data(self.data.astype(dtype, casting=casting))
+        made = self._with_data(self._parts[0].astype(dtype, casting=casting))
         if self.format != "dia":
             made.sum_duplicates()
         return made
 
     def conjugate(self, copy: bool = True) -> Any:
         if self.dtype.kind == "c":
-            return self._with_data(self.data.conj())
+            return self._with_data(self._parts[0].conj())
         return self.copy() if copy else self
 
     conj = conjugate

@@ -239,7 +239,7 @@ class _Coordinates(_EntryFormat):
             axes is not None and not self._is_array and tuple(axes) != (1, 0)
         ):
             return host.call_method(self, "transpose", axes)  # SciPy's error
-        parts = (self.data, *(self.coords[axis] for axis in order))
+        parts = (self._parts[0], *(self._parts[1 + axis] for axis in order))
         if copy:
             parts = tuple(part.copy() for part in parts)
         return type(self)._made(parts, tuple(self._shape[axis] for axis in order))
@@ -276,14 +276,14 @@ class _Diagonals(SparseBase):
         self._parts = (self._parts[0], asarray(value))
 
     def _more(self) -> str:
-        return f"({self.data.shape[0]} diagonals) "
+        return f"({self._parts[0].shape[0]} diagonals) "
 
     @property
     def nnz(self) -> int:
         """The number of stored numbers inside the matrix."""
         rows, columns = self._shape
-        columns = min(int(self.data.shape[1]), columns)
-        offsets = np.asarray(self.offsets.get(), np.int64)
+        columns = min(int(self._parts[0].shape[1]), columns)
+        offsets = np.asarray(self._parts[1].get(), np.int64)
         return int(np.maximum(np.minimum(rows + offsets, columns) - np.maximum(offsets, 0), 0).sum())
 
 
@@ -293,7 +293,7 @@ class _Blocks(_Compressed):
     @property
     def blocksize(self) -> tuple[int, int]:
         """Rows and columns of a block."""
-        return self.data.shape[1:]  # type: ignore[no-any-return]
+        return self._parts[0].shape[1:]  # type: ignore[no-any-return]
 
     def _more(self) -> str:
         return f"(blocksize={'x'.join(map(str, self.blocksize))}) "
@@ -301,7 +301,7 @@ class _Blocks(_Compressed):
     @property
     def nnz(self) -> int:
         """The number of stored numbers, zeros within blocks too."""
-        return int(self.data.size)
+        return int(self._parts[0].size)
 
     def transpose(self, axes: Any = None, copy: bool = False) -> Any:
         return self._apply("transpose", axes)

@@ -61,13 +61,8 @@ def view(a: Any) -> Any:
     if a.format in ("lil", "dok"):
         return a._host
     kind = scipy_class(type(a).__name__)
-    data = to_host(a.data)
-    if a.format == "coo":
-        made = kind((data, tuple(to_host(x) for x in a.coords)), shape=a.shape)
-    elif a.format == "dia":
-        made = kind((data, to_host(a.offsets)), shape=a.shape)
-    else:
-        made = kind((data, to_host(a.indices), to_host(a.indptr)), shape=a.shape)
+    data, *places = map(to_host, a._parts)
+    made = kind((data, tuple(places)) if a.format == "coo" else (data, *places), shape=a.shape)
     if a.format in ("csr", "csc", "coo") and a._canonical is not None:
         made.has_canonical_format = a._canonical
     return made
