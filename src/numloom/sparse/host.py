@@ -128,7 +128,9 @@ def wrap(result: Any, known: GivenArrays | None = None, depth: int = 0) -> Any:
     if isinstance(result, np.ndarray):
         return result if result.dtype.kind not in "biufc" else take(np.asarray(result))
     if isinstance(result, np.generic):
-        return asarray(np.asarray(result))[()]
+        number = asarray(result)
+        number.is_scalar = True
+        return number
     if type(result) in (tuple, list):
         depth = deeper(depth)
         return type(result)([wrap(each, known, depth) for each in result])
