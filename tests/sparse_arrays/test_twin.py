@@ -534,3 +534,10 @@ def test_nothing_is_kept_beside_a_gpu() -> None:
         assert (a @ nl.ones(5)).tolist() == [2.0] * 5
         assert a.sum() == 10
         assert a._twin is None
+
+
+def test_axes_counted_from_the_end() -> None:
+    dense = np.arange(24.0).reshape(2, 3, 4)
+    cube = nl.sparse.coo_array(dense)
+    assert np.array_equal(cube.transpose((0, -1, -2)).toarray().get(), dense.transpose(0, 2, 1))
+    assert np.array_equal(cube.transpose((-1, 0, 1)).toarray().get(), dense.transpose(2, 0, 1))

@@ -239,7 +239,8 @@ class _Coordinates(_EntryFormat):
             axes is not None and not self._is_array and tuple(axes) != (1, 0)
         ):
             return host.call_method(self, "transpose", axes)  # SciPy's error
-        parts = (self._parts[0], *(self._parts[1 + axis] for axis in order))
+        data, *coords = self._parts
+        parts = (data, *(coords[axis] for axis in order))
         if copy:
             parts = tuple(part.copy() for part in parts)
         return type(self)._made(parts, tuple(self._shape[axis] for axis in order))
