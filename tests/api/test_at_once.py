@@ -217,6 +217,32 @@ def test_interpolation_has_the_bits_of_the_full_way(monkeypatch: pytest.MonkeyPa
                     assert found == outcome(partial(call, np))
 
 
+def test_interpolation_in_a_long_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of which few elements are looked at, whatever was written to it and whether it was computed."""
+    random = np.random.default_rng(8)
+    xp, fp = np.sort(random.random(50_000)), random.normal(size=50_000)
+    points, values = nl.asarray(xp), nl.asarray(fp)
+    where = np.concatenate([random.random(40) * 1.2 - 0.1, xp[::9000], [np.nan, np.inf, -np.inf]])
+
+    def agree(x: Any, **ends: Any) -> None:
+        ours = partial(nl.interp, nl.asarray(x) if isinstance(x, np.ndarray) else x, points, values, **ends)
+        found = outcome(ours)
+        assert found == outcome(partial(np.interp, x, xp, fp, **ends)) == in_full(monkeypatch, ours)
+
+    for x in (where, where[:-3], where[:40].reshape(5, 8), 0.25, 7.0, float(xp[777]), random.random(5000)):
+        agree(x)
+        agree(x, left=-1.0, right=2.5)
+    values[20_000:30_000] *= 3
+    fp[20_000:30_000] *= 3
+    agree(where)
+    values, fp = values * 2 + 1, fp * 2 + 1
+    agree(where[:-3])
+    np.asarray(values)[...] = 5
+    fp[...] = 5
+    agree(where[:-3])
+    assert nl.interp(0.5, points, values) == 5
+
+
 def test_nothing_is_done_at_once_while_a_call_is_traced() -> None:
     x = nl.asarray(np.array([3.0, 1.0, 2.0]))
     assert node_of(nl.concatenate((x, x))).kind == LEAF

@@ -205,3 +205,51 @@ def test_infinities_have_no_least_squares(values: list[float]) -> None:
     a.ravel()[: len(values)] = values
     with pytest.raises(np.linalg.LinAlgError, match="did not converge"):
         nl.linalg.lstsq(nl.asarray(a), nl.ones(3))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16", "i4"])
+@pytest.mark.parametrize("sides", [None, 1, 3])
+@pytest.mark.parametrize(("rows", "columns", "rank"), [(40, 4, 4), (40, 4, 2), (300, 1, 1), (25, 6, 6), (20, 9, 9)])
+def test_least_squares_of_tall_matrices(rows: int, columns: int, rank: int, sides: int | None, dtype: str) -> None:
+    """Which go by the triangle of the matrix with its sides where they are more than twice as tall."""
+    random = np.random.default_rng(rows)
+    a = random.integers(-9, 9, (rows, rank)) @ random.integers(-3, 4, (rank, columns)) if rank < columns else None
+    a = (random.integers(-9, 9, (rows, columns)) if a is None else a).astype(dtype)
+    b = random.integers(-9, 9, (rows,) if sides is None else (rows, sides)).astype(dtype)
+    if dtype[0] == "c":
+        a, b = a * (1 + 2j), (b * (1 - 1j)).astype(dtype)
+        a = a.astype(dtype)
+    want, got = np.linalg.lstsq(a, b, None), nl.linalg.lstsq(nl.asarray(a), nl.asarray(b), None)
+    near = 1e-4 if dtype in ("f4", "c8") else 1e-10
+    assert int(got[2]) == want[2] == rank
+    for mine, theirs in zip(got, want, strict=True):
+        assert mine.shape == np.shape(theirs)
+        assert mine.dtype == np.asarray(theirs).dtype
+        np.testing.assert_allclose(mine.get(), theirs, near, near * 10)
+
+
+def test_sides_that_are_not_finite_spoil_their_own_solutions() -> None:
+    a, b = np.random.default_rng(3).random((50, 3)), np.random.default_rng(4).random((50, 3))
+    b[7, 1] = np.nan
+    got = nl.linalg.lstsq(nl.asarray(a), nl.asarray(b))[0].get()
+    want = np.linalg.lstsq(a, b[:, ::2], None)[0]
+    np.testing.assert_allclose(got[:, ::2], want, 1e-12)
+    assert np.isnan(got[:, 1]).all()
+
+
+@pytest.mark.parametrize("wrong", [np.inf, -np.inf])
+def test_tall_matrices_with_infinities(wrong: float) -> None:
+    a = np.random.default_rng(3).random((50, 3))
+    a[9, 1] = wrong
+    with pytest.raises(np.linalg.LinAlgError, match="did not converge"):
+        nl.linalg.lstsq(nl.asarray(a), nl.ones(50))
+    with pytest.raises(np.linalg.LinAlgError, match="did not converge"):
+        np.linalg.lstsq(a, np.ones(50), None)
+
+
+def test_tall_matrices_of_extreme_size() -> None:
+    a, b = np.random.default_rng(5).random((60, 4)), np.random.default_rng(6).random(60)
+    for scale in (1e-300, 1e-160, 1e150, 1e300):
+        got, want = nl.linalg.lstsq(nl.asarray(a * scale), nl.asarray(b)), np.linalg.lstsq(a * scale, b, None)
+        np.testing.assert_allclose(got[0].get() * scale, want[0] * scale, 1e-10)
+        assert int(got[2]) == want[2]

@@ -1,4 +1,4 @@
-"""Random sparse programs run three times: by SciPy, and by ours on the host's way and on a GPU's.
+"""Random sparse programs run four times: by SciPy, and by ours as it comes, on the host's way and on a GPU's.
 
 ``python walk.py 5000 SEED`` runs so many; ``python walk.py 1 SEED`` one of them again, and says what it was.
 """
@@ -330,19 +330,19 @@ def program(seed: int) -> tuple[list[str], list[tuple[str, Any]]]:
     if steps[-1][0] in ("a @ x", "x @ a", "a.dot(x)") and np.shape(theirs) == () and isinstance(theirs, np.generic):
         theirs = theirs.reshape(1)  # Of COO with one row SciPy forgets the axis.
     results = [("scipy", theirs)]
-    for name, device in (("host", False), ("device", True)):
+    for name, device in (("at once", None), ("host", False), ("device", True)):
         with forced(device):
             results.append((name, attempt(lambda: run(nl.sparse, moved))))
     return said, results
 
 
 def differs(seed: int) -> str:
-    """How the three results of a program differ; nothing if they do not."""
+    """How the four results of a program differ; nothing if they do not."""
     said, results = program(seed)
     if "does not support dtype float16" in str(results[0][1]):  # SciPy gives some of these up to 1.17.
         return ""
     words = [told(result) for _, result in results]
-    wrong = [k for k in (1, 2) if repr(words[k]) != repr(words[0])]
+    wrong = [k for k in (1, 2, 3) if repr(words[k]) != repr(words[0])]
     if not wrong:
         return ""
     shown = [

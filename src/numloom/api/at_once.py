@@ -39,6 +39,7 @@ def at_once(
     numpys: Callable[..., Any],
     *,
     most: int = FEW,
+    others: int | None = None,
     pending: bool = True,
     anywhere: bool = True,
     quick: Callable[..., Any] | None = None,
@@ -51,7 +52,9 @@ def at_once(
         NumPy's function, of those arguments alone that are meant, by the same names. For others, for what raises, and
         where it gives None, the function itself is called.
     most : int
-        Elements of an operand, at most.
+        Elements of the first operand, at most.
+    others : int, optional
+        The same of those behind it and those by name; by default as many.
     pending : bool
         Whether operands that are not computed yet are computed for it, as the function itself would.
     anywhere : bool
@@ -71,7 +74,11 @@ def at_once(
             return function
         names = frozenset(signature(numpys).parameters)
         full = public(function)
-        return wraps(function)(_lent.entered(full, numpys, names, most, pending, anywhere, compared, quick))  # type: ignore[return-value]
+        return wraps(function)(
+            _lent.entered(
+                full, numpys, names, most, most if others is None else others, pending, anywhere, compared, quick
+            )
+        )  # type: ignore[return-value]
 
     return enter
 

@@ -254,7 +254,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
     return (multiply(width, array[after] + array[before]) / 2.0).sum(along)
 
 
-@at_once(interpolated)
+@at_once(interpolated, others=1 << 62)  # Of a long table few elements are looked at.
 @replayed
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Array:
     """Piecewise linear interpolation.

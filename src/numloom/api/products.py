@@ -874,7 +874,8 @@ def operator_matmul(given: None, x: Any, y: Any) -> Any:
     """``x @ y``; other libraries' arrays that hold ours decide themselves."""
     if type(x) is ndarray and type(y) is ndarray:
         return _plain_matmul(None, x, y)
-    return answered("matmul", x, y) if multiplies_itself(x) or multiplies_itself(y) else matmul(x, y)
+    itself = (type(x) is not ndarray and multiplies_itself(x)) or (type(y) is not ndarray and multiplies_itself(y))
+    return answered("matmul", x, y) if itself else matmul(x, y)
 
 
 def _shown(shape: Sequence[int]) -> str:

@@ -167,8 +167,10 @@ cdef object kept(object found, Pool pool):
     return tuple(parts)
 
 
-cdef object called(object function, tuple operands, dict options, Py_ssize_t most, bint pending, bint anywhere):
-    """What a function of NumPy's gives for operands of which each array has at most so many elements.
+cdef object called(
+    object function, tuple operands, dict options, Py_ssize_t most, Py_ssize_t others, bint pending, bint anywhere
+):
+    """What a function of NumPy's gives for operands of which the first has at most so many elements, and the others.
 
     With `pending` those that are not computed are; not `anywhere` says that no GPU may be there.
     """
@@ -188,10 +190,11 @@ cdef object called(object function, tuple operands, dict options, Py_ssize_t mos
         if operand is NotImplemented:
             return None
         arguments.append(operand)
+        most = others
     if options:
         named = {}
         for name, operand in options.items():
-            operand = given(operand, most, pending, &ours)
+            operand = given(operand, others, pending, &ours)
             if operand is NotImplemented:
                 return None
             named[name] = operand
@@ -205,7 +208,8 @@ cdef object called(object function, tuple operands, dict options, Py_ssize_t mos
 
 
 def entered(
-    object function, object numpys, object names, Py_ssize_t most, bint pending, bint anywhere, object compared, object quick
+    object function, object numpys, object names, Py_ssize_t most, Py_ssize_t others, bint pending, bint anywhere,
+    object compared, object quick,
 ):
     """A function that takes this way where it can; what both ways give is `compared` where that is wanted.
 
@@ -215,7 +219,7 @@ def entered(
     def call(*args, **options):
         found = None if quick is None or options else quick(*args)
         if found is None and (not options or names.issuperset(options)):
-            found = called(numpys, args, options, most, pending, anywhere)
+            found = called(numpys, args, options, most, others, pending, anywhere)
         if found is None:
             return function(*args, **options)
         return compared(found, partial(function, *args, **options)) if verifying else found

@@ -11,6 +11,7 @@ from numpy.linalg import LinAlgError
 from numloom.api.at_once import at_once
 from numloom.api.creation import empty, zeros
 from numloom.api.elementwise import conjugate, isinf, where
+from numloom.api.joining import concatenate
 from numloom.api.products import matmul
 from numloom.api.reductions import max as largest
 from numloom.api.reductions import sum as total
@@ -22,7 +23,7 @@ from numloom.engine.routines import call
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes
 from numloom.linalg.arguments import REAL, WIDE, factored, matrices, square_matrices, working_code
-from numloom.linalg.decompositions import svd
+from numloom.linalg.decompositions import qr, svd
 from numloom.linalg.norms import squares
 from numloom.ops.factorizations import SMALL
 
@@ -242,20 +243,26 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Array, Array
     bound = eps * max(m, n) if rcond is None else float(rcond)
     if bound <= 0 or (bound >= 1 and rcond is not None):  # as LAPACK reads them
         bound = eps / 2
+    infinite = isinf(left).any()
+    waits = node_of(infinite).tree
+    # Of a tall matrix, its triangle has the same singular values, and what is beside that are the sides turned with it.
+    tall = not waits and 2 * (n + sides.shape[1]) <= m and n > 0
+    square, turned = left, sides
+    if tall:
+        triangle = qr(concatenate((left, sides.astype(left.dtype, copy=False)), 1), mode="r")
+        square, turned = triangle[:n, :n], triangle[:n, n:]
     try:
-        u, s, vh = svd(left, full_matrices=False)
+        u, s, vh = svd(square, full_matrices=False)
     except LinAlgError as error:
         raise LinAlgError("SVD did not converge in Linear Least Squares") from error
-    infinite = isinf(left).any()
-    if not node_of(infinite).tree and infinite:
+    if not waits and infinite:
         raise LinAlgError("SVD did not converge in Linear Least Squares")
     large = s > bound * largest(s, initial=0) if bound == bound else s > 0
     number = total(large)
     # In a tree, where nobody can look, all columns are taken to count.
-    waits = node_of(number).tree
     rank = n if waits else int(number)
     scale = where(large, 1 / where(large, s, 1.0), 0.0)
-    x = matmul(conjugate(vh.mT), scale[:, None] * matmul(conjugate(u.mT), sides))
+    x = matmul(conjugate(vh.mT), scale[:, None] * matmul(conjugate(u.mT), turned))
     if rank == n and m > n and sides.shape[1]:
         residuals = total(wrap(squares(sides - matmul(left, x))), 0).astype(real, copy=False)
     else:

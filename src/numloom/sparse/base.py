@@ -20,10 +20,9 @@ import scipy.sparse
 from numloom.api import elementwise
 from numloom.array.convert import asarray, from_host
 from numloom.array.ndarray import ndarray
-from numloom.base.integers import as_integer, is_integer
 from numloom.base.tracebacks import answer_for
 from numloom.sparse import axes, combining, device, functions, host
-from numloom.sparse.where import CLASSES, in_order, in_tree, on_device, refuse_dtype
+from numloom.sparse.where import CLASSES, in_order, in_tree, on_device, plain_axis, refuse_dtype
 
 _REFLECTED = {
     operator.add: "__radd__",
@@ -32,6 +31,7 @@ _REFLECTED = {
     operator.sub: "__rsub__",
     operator.truediv: "__rtruediv__",
 }
+_NO_OPTIONS: dict[str, Any] = {}
 _LONG = {
     "bsr": "Block Sparse Row",
     "lil": "List of Lists",
@@ -56,33 +56,6 @@ def _decides(x: Any, function: Any) -> bool:
     return hasattr(x, _REFLECTED.get(function, " "))
 
 
-def _of_one_shape(a: Any, b: Any) -> tuple[Any, Any]:
-    """Two matrices, a single row or column repeated as often as the other needs, as in CuPy; SciPy refuses."""
-    if not isinstance(b, SparseBase) or a.shape == b.shape or a.ndim != 2 or b.ndim != 2:
-        return a, b
-    if _repeats(a.shape, b.shape):
-        return _repeated(a, b.shape), b
-    return a, _repeated(b, a.shape) if _repeats(b.shape, a.shape) else b
-
-
-def _repeats(shape: Any, whole: Any) -> bool:
-    return all(m in (1, n) for m, n in zip(shape, whole, strict=True))
-
-
-def _repeated(a: Any, shape: Any) -> Any:
-    for axis in (0, 1):
-        if a.shape[axis] != shape[axis]:
-            csr = a.tocsr()
-            ones = type(csr)(np.ones((shape[0], 1) if axis == 0 else (1, shape[1]), a.dtype))
-            a = ones @ csr if axis == 0 else csr @ ones
-    return a
-
-
-def _axis(axis: Any) -> Any:
-    """An axis that is an array of no dimensions as a number; what SciPy should judge as it is."""
-    return as_integer(axis) if is_integer(axis) else axis
-
-
 class SparseBase:
     """The base class of sparse arrays and matrices."""
 
@@ -95,6 +68,10 @@ class SparseBase:
     _canonical: bool | None
     _longest: int | None = None
     """Numbers in the longest row when a product asked last; tells how to compute, not what."""
+    _twin: Any = None
+    """SciPy's matrix over the memory of the parts, where small work was done (`src/numloom/sparse/_twin.pyx`)."""
+    _turned: Any = None
+    """The matrix that this one is the transpose of, by the same parts."""
 
     def __init__(
         self, arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False, blocksize: Any = None, *,
@@ -119,20 +96,23 @@ class SparseBase:
         """A matrix of parts that are known to be good: the stored numbers and where they are, by the format."""
         self = object.__new__(cls)
         self._parts = parts
-        self._shape = tuple(int(n) for n in shape)
+        self._shape = tuple(map(int, shape))
         self._canonical = canonical
         return self
 
     def _take(self, other: SparseBase) -> None:
         """Become what `other` is."""
         self._parts, self._shape, self._canonical = other._parts, other._shape, other._canonical
-        self._longest = other._longest
+        self._longest, self._twin, self._turned = other._longest, None, None
 
     def _sparse_parts(self) -> list[Any]:
         return list(self._parts)
 
     def _apply(self, name: str, *args: Any, **options: Any) -> Any:
-        """Run a method: on the device, if the data are there and the method is written for it, else by SciPy."""
+        """Run a method: at once, on the device if the data are there and it is written for that, or by SciPy."""
+        return _run(name, (self, *args), options)
+
+    def _apply_in_full(self, name: str, *args: Any, **options: Any) -> Any:
         if on_device() or in_tree(self, *args):
             function = device.way(device.METHODS, name, self)
             found = NotImplemented if function is None else function(self, *args, **options)
@@ -142,6 +122,9 @@ class SparseBase:
 
     def _operate(self, function: Callable[..., Any], *operands: Any) -> Any:
         """Run an operator, as `_apply` does; one operand is this matrix."""
+        return _run(function, operands, _NO_OPTIONS)
+
+    def _operate_in_full(self, function: Callable[..., Any], *operands: Any) -> Any:
         if operands[0] is self and _decides(operands[1], function):
             return NotImplemented
         if on_device() or in_tree(*operands):
@@ -173,6 +156,7 @@ class SparseBase:
     @property
     def data(self) -> Any:
         """The stored numbers, an array."""
+        self._twin = None  # Numbers that nobody else holds are written to faster.
         return self._parts[0]
 
     @data.setter
@@ -182,7 +166,7 @@ class SparseBase:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of the stored numbers."""
-        return self.data.dtype
+        return self._parts[0].dtype  # type: ignore[no-any-return]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -197,7 +181,7 @@ class SparseBase:
     @property
     def nnz(self) -> int:
         """The number of stored numbers, zeros among them too."""
-        return int(self.data.shape[0])
+        return int(self._parts[0].shape[0])
 
     @property
     def size(self) -> int:
@@ -224,12 +208,12 @@ class SparseBase:
     @property
     def real(self) -> Any:
         """The real parts."""
-        return self._with_data(self.data.real)
+        return self._with_data(self._parts[0].real)
 
     @property
     def imag(self) -> Any:
         """The imaginary parts."""
-        return self._with_data(self.data.imag)
+        return self._with_data(self._parts[0].imag)
 
     def __len__(self) -> int:
         raise TypeError("sparse array length is ambiguous; use getnnz() or shape[0]")
@@ -279,7 +263,7 @@ class SparseBase:
         """The stored numbers, each place once."""
         if self.format != "dia":
             self.sum_duplicates()
-        return self.data
+        return self._parts[0]
 
     def _mapped(self, function: Callable[..., Any]) -> Any:
         return self._with_data(function(self._deduped()))
@@ -288,12 +272,12 @@ class SparseBase:
         """Add numbers of one place and sort the places; nothing if that is so."""
 
     def _multiply_scalar(self, other: Any) -> Any:
-        return self._with_data(self.data * other)
+        return self._with_data(self._parts[0] * other)
 
     def __neg__(self) -> Any:
         if self.dtype.kind == "b":
             raise NotImplementedError("negating a boolean sparse array is not supported")
-        return self._with_data(-self.data)
+        return self._with_data(-self._parts[0])
 
     def __abs__(self) -> Any:
         return self._mapped(elementwise.abs)
@@ -314,14 +298,14 @@ class SparseBase:
         if self.dtype == np.dtype(dtype):
             return self.copy() if copy else self
         refuse_dtype(type(self).__name__, dtype)
-        made = self._with_data(self.data.astype(dtype, casting=casting))
+        made = self._with_data(self._parts[0].astype(dtype, casting=casting))
         if self.format != "dia":
             made.sum_duplicates()
         return made
 
     def conjugate(self, copy: bool = True) -> Any:
         if self.dtype.kind == "c":
-            return self._with_data(self.data.conj())
+            return self._with_data(self._parts[0].conj())
         return self.copy() if copy else self
 
     conj = conjugate
@@ -424,14 +408,14 @@ class SparseBase:
         return self.power(n)
 
     def __matmul__(self, other: Any) -> Any:
-        if np.isscalar(other):
+        if type(other) is not ndarray and np.isscalar(other):
             raise ValueError("Scalar operands are not allowed, use '*' instead")
-        return self._operate(operator.matmul, self, other)
+        return _run(operator.matmul, (self, other), _NO_OPTIONS)
 
     def __rmatmul__(self, other: Any) -> Any:
         if np.isscalar(other):
             raise ValueError("Scalar operands are not allowed, use '*' instead")
-        return self._operate(operator.matmul, other, self)
+        return _run(operator.matmul, (other, self), _NO_OPTIONS)
 
     def __imul__(self, other: Any) -> Any:
         if not is_scalar(other):
@@ -452,16 +436,16 @@ class SparseBase:
         return self._operate(operator.ne, self, other)
 
     def __lt__(self, other: Any) -> Any:
-        return self._operate(operator.lt, *_of_one_shape(self, other))
+        return self._operate(operator.lt, *combining.of_one_shape(self, other))
 
     def __le__(self, other: Any) -> Any:
-        return self._operate(operator.le, *_of_one_shape(self, other))
+        return self._operate(operator.le, *combining.of_one_shape(self, other))
 
     def __gt__(self, other: Any) -> Any:
-        return self._operate(operator.gt, *_of_one_shape(self, other))
+        return self._operate(operator.gt, *combining.of_one_shape(self, other))
 
     def __ge__(self, other: Any) -> Any:
-        return self._operate(operator.ge, *_of_one_shape(self, other))
+        return self._operate(operator.ge, *combining.of_one_shape(self, other))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -545,6 +529,8 @@ class SparseBase:
         return self._apply("multiply", other)
 
     def dot(self, other: Any) -> Any:
+        if type(other) is ndarray and 0 < other.ndim < 3:
+            return self @ other
         if is_scalar(other):
             return self * other
         axes = np.ndim(other) if isinstance(other, (list, tuple)) else getattr(other, "ndim", 0)
@@ -553,21 +539,21 @@ class SparseBase:
         return self @ other
 
     def maximum(self, other: Any) -> Any:
-        left, right = _of_one_shape(self, other)
+        left, right = combining.of_one_shape(self, other)
         return left._apply("maximum", right)
 
     def minimum(self, other: Any) -> Any:
-        left, right = _of_one_shape(self, other)
+        left, right = combining.of_one_shape(self, other)
         return left._apply("minimum", right)
 
     def sum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-        return self._delivered("sum", out, _axis(axis), in_order(dtype))
+        return self._delivered("sum", out, plain_axis(axis), in_order(dtype))
 
     def mean(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-        return self._delivered("mean", out, _axis(axis), in_order(dtype))
+        return self._delivered("mean", out, plain_axis(axis), in_order(dtype))
 
     def _delivered(self, name: str, out: Any, *args: Any) -> Any:
-        found = self._apply(name, *args)
+        found = _run(name, (self, *args), _NO_OPTIONS)
         if out is None:
             return found
         single = not self._is_array and found.ndim == 0 and np.shape(out) == (1, 1)
@@ -600,8 +586,8 @@ class SparseBase:
     def _extreme(self, name: str, axis: Any, out: Any, explicit: bool) -> Any:
         if out is not None:
             raise ValueError("Sparse arrays do not support an 'out' parameter.")
-        axis = _axis(axis)
-        return self._apply(name, axis, explicit=True) if explicit else self._apply(name, axis)
+        axis = plain_axis(axis)
+        return self._apply(name, axis, explicit=True) if explicit else _run(name, (self, axis), _NO_OPTIONS)
 
     def trace(self, offset: int = 0) -> Any:
         return self.diagonal(k=offset).sum()
@@ -620,7 +606,9 @@ class SparseBase:
     def count_nonzero(self, axis: Any = None) -> Any:
         if isinstance(axis, tuple) and len(axis) == 1:
             (axis,) = axis
-        axis = _axis(axis)
+        if axis is None:
+            return _run("count_nonzero", (self, None), _NO_OPTIONS)
+        axis = plain_axis(axis)
         if isinstance(axis, int) and not -self.ndim <= axis < self.ndim:
             raise ValueError(f"axis out of bounds: {axis} of {self.ndim} axes")
         return self._apply("count_nonzero", None if self.ndim == 1 else axis)
@@ -737,6 +725,17 @@ class SparseBase:
     rmatmat = rmatvec
 
 
+def _in_full(function: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Run an operator, or a method of the first operand by its name, where it is not done at once."""
+    if type(function) is str:
+        return operands[0]._apply_in_full(function, *operands[1:], **options)
+    ours = operands[0] if isinstance(operands[0], SparseBase) else operands[1]
+    return ours._operate_in_full(function, *operands)
+
+
+_run = host.entered(_in_full)
+
+
 class MatrixMixin:
     """What only sparse matrices have: ``*`` is the product of matrices, ``**`` its power, and some old methods."""
 
@@ -784,7 +783,7 @@ class MatrixMixin:
     shape = property(get_shape, set_shape, doc="Rows and columns; others may be set that hold as many numbers.")
 
     def getnnz(self: Any, axis: Any = None) -> Any:
-        return self.nnz if axis is None else self._apply("getnnz", _axis(axis))
+        return self.nnz if axis is None else self._apply("getnnz", plain_axis(axis))
 
     def getrow(self: Any, i: int) -> Any:
         return self._apply("getrow", i)

@@ -53,7 +53,7 @@ class _Built(SparseBase):
         """Bytes of the stored numbers, as one array."""
         return self.nnz * self.dtype.itemsize
 
-    def _apply(self, name: str, *args: Any, **options: Any) -> Any:
+    def _apply_in_full(self, name: str, *args: Any, **options: Any) -> Any:
         return host.call_method(self, name, *args, **options)
 
     def _change(self, name: str, *args: Any) -> None:

@@ -151,4 +151,26 @@ def resized(a: Any, shape: tuple[int, int]) -> Any:
     return _coo(moved, a._is_array, None).asformat(a.format)
 
 
-__all__ = ["blocks", "diagonals", "found", "kron", "reshaped", "resized", "triangle"]
+def of_one_shape(a: Any, b: Any) -> tuple[Any, Any]:
+    """Two matrices, a single row or column repeated as often as the other needs, as in CuPy; SciPy refuses."""
+    if not hasattr(b, "_sparse_parts") or a.shape == b.shape or a.ndim != 2 or b.ndim != 2:
+        return a, b
+    if _repeats(a.shape, b.shape):
+        return _repeated(a, b.shape), b
+    return a, _repeated(b, a.shape) if _repeats(b.shape, a.shape) else b
+
+
+def _repeats(shape: Any, whole: Any) -> bool:
+    return all(m in (1, n) for m, n in zip(shape, whole, strict=True))
+
+
+def _repeated(a: Any, shape: Any) -> Any:
+    for axis in (0, 1):
+        if a.shape[axis] != shape[axis]:
+            csr = a.tocsr()
+            ones = type(csr)(np.ones((shape[0], 1) if axis == 0 else (1, shape[1]), a.dtype))
+            a = ones @ csr if axis == 0 else csr @ ones
+    return a
+
+
+__all__ = ["blocks", "diagonals", "found", "kron", "of_one_shape", "reshaped", "resized", "triangle"]

@@ -46,7 +46,7 @@ class _EntryFormat(SparseBase):
 
     @has_canonical_format.setter
     def has_canonical_format(self, value: bool) -> None:
-        self._canonical = bool(value)
+        self._canonical, self._twin = bool(value), None
 
     def sum_duplicates(self) -> None:
         if not self.has_canonical_format:
@@ -65,6 +65,7 @@ class _Compressed(_EntryFormat):
     @property
     def indices(self) -> Any:
         """The column of each number (of CSC: the row)."""
+        self._twin = None
         return self._parts[1]
 
     @indices.setter
@@ -74,6 +75,7 @@ class _Compressed(_EntryFormat):
     @property
     def indptr(self) -> Any:
         """Where the numbers of each row (of CSC: column) begin, and where the last ones end."""
+        self._twin = None
         return self._parts[2]
 
     @indptr.setter
@@ -144,8 +146,11 @@ class _Compressed(_EntryFormat):
         if self.ndim == 1:
             return self.copy() if copy else self
         other: Any = CLASSES[type(self).__name__.replace(self.format, "csc" if self.format == "csr" else "csr")]
-        parts = tuple(part.copy() for part in self._parts) if copy else self._parts
-        return other._made(parts, self._shape[::-1], self._canonical)
+        if copy:
+            return other._made(tuple(part.copy() for part in self._parts), self._shape[::-1], self._canonical)
+        made = other._made(self._parts, self._shape[::-1], self._canonical)
+        made._turned = self if self._turned is None else None  # No chain of them.
+        return made
 
 
 class csr_array(_Compressed, sparray):
@@ -193,6 +198,7 @@ class _Coordinates(_EntryFormat):
     @property
     def coords(self) -> tuple[Any, ...]:
         """The places of the numbers: an array for each axis."""
+        self._twin = None
         return self._parts[1:]
 
     @coords.setter
@@ -203,6 +209,7 @@ class _Coordinates(_EntryFormat):
     @property
     def row(self) -> Any:
         """The row of each number; 0 of a vector."""
+        self._twin = None
         return self._parts[-2] if self.ndim > 1 else self._parts[1] * 0
 
     @row.setter
@@ -214,6 +221,7 @@ class _Coordinates(_EntryFormat):
     @property
     def col(self) -> Any:
         """The column of each number."""
+        self._twin = None
         return self._parts[-1]
 
     @col.setter
@@ -231,7 +239,8 @@ class _Coordinates(_EntryFormat):
             axes is not None and not self._is_array and tuple(axes) != (1, 0)
         ):
             return host.call_method(self, "transpose", axes)  # SciPy's error
-        parts = (self.data, *(self.coords[axis] for axis in order))
+        data, *coords = self._parts
+        parts = (data, *(coords[axis] for axis in order))
         if copy:
             parts = tuple(part.copy() for part in parts)
         return type(self)._made(parts, tuple(self._shape[axis] for axis in order))
@@ -260,6 +269,7 @@ class _Diagonals(SparseBase):
     @property
     def offsets(self) -> Any:
         """Which diagonal each row of `data` is; 0 is the main one, 1 that above."""
+        self._twin = None
         return self._parts[1]
 
     @offsets.setter
@@ -267,14 +277,14 @@ class _Diagonals(SparseBase):
         self._parts = (self._parts[0], asarray(value))
 
     def _more(self) -> str:
-        return f"({self.data.shape[0]} diagonals) "
+        return f"({self._parts[0].shape[0]} diagonals) "
 
     @property
     def nnz(self) -> int:
         """The number of stored numbers inside the matrix."""
         rows, columns = self._shape
-        columns = min(int(self.data.shape[1]), columns)
-        offsets = np.asarray(self.offsets.get(), np.int64)
+        columns = min(int(self._parts[0].shape[1]), columns)
+        offsets = np.asarray(self._parts[1].get(), np.int64)
         return int(np.maximum(np.minimum(rows + offsets, columns) - np.maximum(offsets, 0), 0).sum())
 
 
@@ -284,7 +294,7 @@ class _Blocks(_Compressed):
     @property
     def blocksize(self) -> tuple[int, int]:
         """Rows and columns of a block."""
-        return self.data.shape[1:]  # type: ignore[no-any-return]
+        return self._parts[0].shape[1:]  # type: ignore[no-any-return]
 
     def _more(self) -> str:
         return f"(blocksize={'x'.join(map(str, self.blocksize))}) "
@@ -292,7 +302,7 @@ class _Blocks(_Compressed):
     @property
     def nnz(self) -> int:
         """The number of stored numbers, zeros within blocks too."""
-        return int(self.data.size)
+        return int(self._parts[0].size)
 
     def transpose(self, axes: Any = None, copy: bool = False) -> Any:
         return self._apply("transpose", axes)

@@ -12,13 +12,20 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from numloom.api.verifying import compare
 from numloom.array.convert import asarray, from_dlpack, from_host
 from numloom.array.hostcopy import count
 from numloom.array.ndarray import ndarray
 from numloom.base.config import config
 from numloom.base.nesting import deeper
 from numloom.device import registry
+from numloom.engine.verify import VerificationError
 from numloom.sparse.where import CLASSES
+
+try:
+    from numloom.sparse import _twin  # type: ignore[attr-defined]
+except ImportError:
+    _twin = None
 
 Host = np.ndarray[Any, Any]
 
@@ -54,13 +61,8 @@ def view(a: Any) -> Any:
     if a.format in ("lil", "dok"):
         return a._host
     kind = scipy_class(type(a).__name__)
-    data = to_host(a.data)
-    if a.format == "coo":
-        made = kind((data, tuple(to_host(x) for x in a.coords)), shape=a.shape)
-    elif a.format == "dia":
-        made = kind((data, to_host(a.offsets)), shape=a.shape)
-    else:
-        made = kind((data, to_host(a.indices), to_host(a.indptr)), shape=a.shape)
+    data, *places = map(to_host, a._parts)
+    made = kind((data, tuple(places)) if a.format == "coo" else (data, *places), shape=a.shape)
     if a.format in ("csr", "csc", "coo") and a._canonical is not None:
         made.has_canonical_format = a._canonical
     return made
@@ -126,7 +128,9 @@ def wrap(result: Any, known: GivenArrays | None = None, depth: int = 0) -> Any:
     if isinstance(result, np.ndarray):
         return result if result.dtype.kind not in "biufc" else take(np.asarray(result))
     if isinstance(result, np.generic):
-        return asarray(np.asarray(result))[()]
+        number = asarray(result)
+        number.is_scalar = True
+        return number
     if type(result) in (tuple, list):
         depth = deeper(depth)
         return type(result)([wrap(each, known, depth) for each in result])
@@ -150,6 +154,40 @@ def wrap_sparse(s: Any, take: Callable[[Host], Any] = to_ours) -> Any:
     if s.format == "dia":
         return kind._made((take(s.data), take(s.offsets)), s.shape)
     return kind._made((take(s.data), take(s.indices), take(s.indptr)), s.shape)
+
+
+def _wrapped(found: Any, operands: tuple[Any, ...]) -> Any:
+    """What SciPy gave for these operands of ours as ours."""
+    return wrap(found, GivenArrays(*operands))
+
+
+def _arrays_of(found: Any) -> Any:
+    """The arrays of a result of ours, to be compared with others."""
+    if type(found) is tuple:
+        return tuple(_arrays_of(each) for each in found)
+    if hasattr(found, "_sparse_parts"):
+        return tuple(found._sparse_parts())
+    return found if type(found) is ndarray else np.asarray(found)
+
+
+def _compared(found: Any, full: Callable[[], Any]) -> Any:
+    """What a call gives in full, which what it gave at once has to be."""
+    want = full()
+    if type(found) is not type(want) or np.shape(found) != np.shape(want):
+        raise VerificationError(f"at once it was a {type(found).__name__}, in full a {type(want).__name__}")
+    compare(_arrays_of(found), _arrays_of(want))
+    return want
+
+
+def entered(full: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of a function (or a method's name), operands and options that is done at once where it can be.
+
+    Parameters
+    ----------
+    full : callable
+        What does it in any case.
+    """
+    return full if _twin is None else _twin.entered(full, _wrapped, _compared)  # type: ignore[no-any-return]
 
 
 def call(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
@@ -180,6 +218,7 @@ __all__ = [
     "GivenArrays",
     "call",
     "call_method",
+    "entered",
     "host_value",
     "product",
     "scipy_class",

@@ -14,10 +14,12 @@ import numpy as np
 
 from numloom.array.ndarray import ndarray, node_of
 from numloom.base.dtypes import refuse_other_order
+from numloom.base.integers import as_integer, is_integer
 from numloom.device import registry
 from numloom.graph.node import register, tracing
 
-_FORCED: ContextVar[bool | None] = ContextVar("numloom_sparse_device_way", default=None)
+FORCED: ContextVar[bool | None] = ContextVar("numloom_sparse_device_way", default=None)
+"""Whether array operations are forced, or SciPy; None for the way of the device."""
 
 CLASSES: dict[str, type] = {}
 """Our classes by their names, which are SciPy's."""
@@ -33,13 +35,19 @@ def refuse_dtype(name: str, dtype: Any) -> None:
 
 def in_order(dtype: Any) -> Any:
     """A dtype that a result is asked for in; TypeError for one of the other byte order, which SciPy would drop."""
-    refuse_other_order(dtype)
+    if dtype is not None:
+        refuse_other_order(dtype)
     return dtype
+
+
+def plain_axis(axis: Any) -> Any:
+    """An axis that is an array of no dimensions as a number; what SciPy should judge as it is."""
+    return as_integer(axis) if axis is not None and is_integer(axis) else axis
 
 
 def on_device() -> bool:
     """Whether sparse work is done by array operations: where the host does not see the memory, or if it is forced."""
-    forced = _FORCED.get()
+    forced = FORCED.get()
     return bool(registry.current().discrete) if forced is None else forced
 
 
@@ -54,13 +62,13 @@ def in_tree(*operands: Any) -> bool:
 
 
 @contextlib.contextmanager
-def forced(device_way: bool) -> Iterator[None]:
+def forced(device_way: bool | None) -> Iterator[None]:
     """Let one way do the work whatever the device is, to compare the two.
 
     Parameters
     ----------
-    device_way : bool
-        True for our own array operations, False for SciPy.
+    device_way : bool or None
+        True for our own array operations, False for SciPy and nothing at once, None for what the device takes.
 
     Examples
     --------
@@ -71,11 +79,11 @@ def forced(device_way: bool) -> Iterator[None]:
     ...     (a @ np.ones(2)).tolist()
     [3.0, 3.0]
     """
-    token = _FORCED.set(device_way)
+    token = FORCED.set(device_way)
     try:
         yield
     finally:
-        _FORCED.reset(token)
+        FORCED.reset(token)
 
 
-__all__ = ["CLASSES", "forced", "in_order", "in_tree", "on_device", "refuse_dtype"]
+__all__ = ["CLASSES", "FORCED", "forced", "in_order", "in_tree", "on_device", "plain_axis", "refuse_dtype"]
