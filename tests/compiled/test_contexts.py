@@ -199,15 +199,15 @@ def test_results_of_routines_of_two_trees(other: Turns) -> None:
 
 def test_all_calls_in_full_is_counted(other: Turns) -> None:
     """Whoever ends first leaves it to the other, and the last one ends it."""
-    from numloom.graph import replay
+    from numloom.graph import again
 
     mine, theirs = in_full(), in_full()
     mine.__enter__()
     other(theirs.__enter__)
     mine.__exit__(None, None, None)
-    assert replay._off if hasattr(replay, "_off") else True
+    assert again._off if hasattr(again, "_off") else True
     other(lambda: theirs.__exit__(None, None, None))
-    assert not getattr(replay, "_off", False)
+    assert not getattr(again, "_off", False)
 
 
 def test_tasks_that_take_turns_while_one_records() -> None:

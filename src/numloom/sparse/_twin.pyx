@@ -20,7 +20,7 @@ from numloom.engine._numbers cimport code_of_number, host_pool
 from numloom.engine.state cimport Counters
 from numloom.graph.build cimport one_tuple
 from numloom.graph.node cimport Node
-from numloom.graph.replay cimport learning
+from numloom.graph.again cimport learning
 
 from functools import partial
 from operator import matmul
