@@ -593,11 +593,11 @@ def dot(a: Any, b: Any, out: Any = None) -> Array:
     ValueError
         If shapes do not fit, or `out` does not.
     """
-    return matrix_product(_DOT, a, b) if out is None else _general_dot(None, a, b, out)
+    return matrix_product(_DOT, a, b) if out is None else _general_dot(a, b, out)
 
 
 @public
-def _general_dot(given: None, a: Any, b: Any, out: Any = None) -> Array:
+def _general_dot(a: Any, b: Any, out: Any = None) -> Array:
     """`dot` of anything."""
     left, right, code = _pair(a, b)
     if not left.ndim or not right.ndim:
@@ -616,7 +616,7 @@ def _general_dot(given: None, a: Any, b: Any, out: Any = None) -> Array:
     return _dotted(node, out, left, right)
 
 
-_DOT = Replayed(_general_dot, at_once=True)
+_DOT = Replayed(lambda given, a, b: _general_dot(a, b), at_once=True)
 
 
 def _dotted(node: Node, out: Any, left: Array, right: Array) -> Array:

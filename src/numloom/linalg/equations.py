@@ -19,6 +19,7 @@ from numloom.api.ufunc import NO_VALUE
 from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of, wrap
 from numloom.base.dtypes import DTYPES
+from numloom.device.registry import current
 from numloom.engine.routines import call
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes
@@ -246,7 +247,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Array, Array
     infinite = isinf(left).any()
     waits = node_of(infinite).tree
     # Of a tall matrix, its triangle has the same singular values, and what is beside that are the sides turned with it.
-    tall = not waits and 2 * (n + sides.shape[1]) <= m and n > 0
+    # On a GPU triangles of numbers whose squares underflow are not as good.
+    tall = not (waits or current().discrete) and 2 * (n + sides.shape[1]) <= m and n > 0
     square, turned = left, sides
     if tall:
         triangle = qr(concatenate((left, sides.astype(left.dtype, copy=False)), 1), mode="r")
