@@ -213,7 +213,7 @@ class ProfileRecorder:
             kind, name = ("copy", "copy") if launch.copied else ("run", "memory")
             return self.begin(kind, id(launch), name, "", line)
         # Beside the compiler the host computes by loops of single operations.
-        by_loops = linked.run is None and self.device.interprets
+        by_loops = linked.run is None and self.device.interprets and not linked.kernel.ready
         span = self.begin(
             "kernel", (id(linked), by_loops), lambda: named(program_of(linked)) + " (not compiled yet)" * by_loops,
             lambda: space_of(linked), line,
